@@ -8,9 +8,10 @@ five reviews of IMDb whose words and bigrams together exceed 4 000. It has its o
 unknown, except on SST.
 
 Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. There are
-a hundred thousand to one million buckets instead of ten million, for smaller corpora. Vectors have 16
-units instead of 10. Adam with cosine decay replaces SGD with linear decay. The learning rate and the word dropout were
-chosen on the validation split of NSMC and are the same for all corpora; smaller corpora are trained for more epochs.
+a hundred thousand to one million buckets instead of ten million, for smaller corpora. Vectors have 16 units instead of
+10, and the linear layer has a bias. Adam with cosine decay replaces SGD with linear decay. In training, words and
+bigrams are replaced by the unknown word at random. The learning rate and this rate were chosen on the validation split
+of NSMC and are the same for all corpora; smaller corpora are trained for more epochs.
 
 Claim: bigrams help (Table 1).
 """

@@ -23,7 +23,8 @@ class Estimate:
 
     Attributes:
         mean, low, high: the mean and the ends of the interval.
-        degrees: degrees of freedom of the t distribution that the interval is of; infinite for a normal distribution.
+        degrees: degrees of freedom of the t distribution that the interval is of; infinite for a normal distribution, 0
+            for a single item, whose interval says nothing.
     """
 
     mean: float
@@ -33,7 +34,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """Standard error of a t distribution with this 95 % interval."""
+        """Standard error of a t distribution with this 95 % interval; NaN for a single item."""
         quantile = 1.959964 if math.isinf(self.degrees) else float(t.ppf(0.975, self.degrees))
         return (self.high - self.low) / (2 * quantile)
 
@@ -50,14 +51,14 @@ class Resampled(Estimate):
 
     def __init__(self, mean: float, resample: Callable[[], Sequence[float] | np.ndarray], units: int) -> None:
         object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "degrees", units - 1 if 1 < units < MANY else math.inf)
+        object.__setattr__(self, "degrees", units - 1 if units < MANY else math.inf)
         self._resample, self._units = resample, units
 
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Its two ends."""
         low, high = np.percentile(self._resample(), [2.5, 97.5])
-        if math.isfinite(self.degrees):
+        if 0 < self.degrees < math.inf:
             factor = widening(self._units)
             low, high = self.mean - factor * (self.mean - low), self.mean + factor * (high - self.mean)
         return float(low), float(high)

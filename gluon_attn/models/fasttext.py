@@ -74,7 +74,8 @@ def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, f
 
 
 class NgramClassifier(Classifier):
-    """softmax(B mean(A x)): the mean of the vectors of a text's words and n-grams, followed by a linear layer.
+    """softmax(B mean(A x) + b): the mean of the vectors of a text's words and n-grams, followed by a linear layer. The
+    paper and fastText have no bias b.
 
     Args:
         rows: number of rows of the table A: words and buckets of n-grams.

@@ -253,8 +253,8 @@ class RecurrentDriver(HybridBlock):
 
 
 def unattended(F: Operators, weights: Tensor) -> Tensor:
-    """Deviation from 1 of the total attention to each region over a sequence, (1 - sum_t alpha_{t,i})^2, averaged over
-    the regions (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
+    """Squared deviation from 1 of the total attention to each region over a sequence, (1 - sum_t alpha_{t,i})^2,
+    averaged over the regions (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
     return F.mean(F.square(1 - F.sum(weights, axis=1)), axis=1)
 
 

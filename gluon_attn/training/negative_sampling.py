@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from mxnet import nd
-from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.word2vec import Word2Vec
 from gluon_attn.training.objective import Batch, Objective
@@ -113,18 +113,11 @@ def held_out_loss(model: Word2Vec, stream: TokenStream, sampling: Sampling, seed
     return float(sums[0] / max(1.0, sums[1]))
 
 
-def word_vector_objective(training: TokenStream, held_out: TokenStream, sampling: Sampling, *, seed: int) -> Objective:
-    """Objective of word vectors, for :func:`gluon_attn.training.loop.fit`; the epoch is selected by the loss on
-    held-out texts.
-
-    Subsampling and noise words of held-out texts use the counts of the training texts.
-    """
-    held_out = replace(held_out, counts=training.counts)
-
-    def evaluate(model: HybridBlock) -> Mapping[str, float]:
-        assert isinstance(model, Word2Vec)
-        return {"loss": held_out_loss(model, held_out, sampling, seed)}
-
+def word_vector_objective(
+    training: TokenStream, sampling: Sampling, evaluate: Callable[[Any], Mapping[str, float]]
+) -> Objective:
+    """Objective of word vectors, for :func:`gluon_attn.training.loop.fit`; the epoch is selected by the metric ``loss``
+    of ``evaluate``."""
     return Objective(
         lambda generator: batches(training, sampling, generator),
         batches_per_epoch(training, sampling),

@@ -16,7 +16,8 @@ from gluon_attn.metrics import HIGHER_IS_BETTER, LOWER_IS_BETTER
 
 @dataclass(frozen=True)
 class Batch:
-    """The model's inputs and the target of the loss for one step, batch first, as NumPy arrays."""
+    """The model's inputs and the target of the loss for one step, as NumPy arrays; batch first where a batch can be
+    divided by rows."""
 
     inputs: tuple[np.ndarray, ...]
     target: np.ndarray
@@ -72,7 +73,7 @@ class Objective:
     Attributes:
         batches: yields the batches of one epoch, given a generator seeded for this epoch.
         steps: number of batches of an epoch; 0 for a model without gradients.
-        loss: (model outputs, target) -> losses (batch,).
+        loss: (model outputs, target) -> losses of any shape, whose mean is minimised: (batch,), or one number.
         evaluate: returns the model's validation metrics by name.
         select: name of the metric that selects the best epoch; one of those in :mod:`gluon_attn.metrics`, which says
             whether lower is better.

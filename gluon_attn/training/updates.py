@@ -60,7 +60,7 @@ class Updates:
         except TypeError as error:
             raise UsageError(f"optimizer {optimizer} does not take {', '.join(arguments or {})}: {error}") from None
         if any(parameter._grad_stype == "row_sparse" for parameter in self._parameters):
-            _take_note_of_lazy_updates()
+            _silence_note_on_lazy_updates()
         self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)
 
     def step(self, learning_rate: float) -> None:
@@ -124,7 +124,7 @@ class Updates:
             self._optimizer._index_update_count.update(updated)
 
 
-def _take_note_of_lazy_updates() -> None:
+def _silence_note_on_lazy_updates() -> None:
     """Trigger MXNet's note on lazy updates, which it prints once per process, with output suppressed: lazy updates are
     intended.
 

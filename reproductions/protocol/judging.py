@@ -102,10 +102,13 @@ def judge(
 
 
 def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
-    """The effect of a claim, as the mean over the seeds of each variant, with its interval over items."""
+    """The effect of a claim, as the mean over the seeds of each variant, with its interval over items; None if there is
+    none, or if it was measured on a single item."""
     if isinstance(claim, Better):
-        return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
-    return claim.effect(*(groups[name] for name in claim.variants))
+        effect = preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
+    else:
+        effect = claim.effect(*(groups[name] for name in claim.variants))
+    return effect if effect and effect.estimate.degrees else None
 
 
 def _few_seeds(claim: Claim, groups: Groups, by_seed: Mapping[int | str, float]) -> str:

@@ -30,7 +30,17 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions
 from reproductions.tasks.driving import filtering
-from reproductions.tasks.driving.results import block_ends, in_pieces, mean_error, totals
+from reproductions.tasks.driving.results import (
+    ALL,
+    OTHER_ALL,
+    OTHER_TURNS,
+    TURNS,
+    at_most,
+    block_ends,
+    in_pieces,
+    mean_error,
+    totals,
+)
 from reproductions.tasks.driving.task import items
 from tests.gluon_attn.evaluation.test_causal_filtering import road
 from tests.gluon_attn.training.test_drives import STEPS, UNITS, drive as recorded_drive, network as driver
@@ -59,6 +69,9 @@ def arrays(error: float, *, other: float | None = None, attention: bool = True, 
     return made
 
 
+HISTORY = [{"epoch": 1, "train_loss": 1.0, "validation_error": 1.0, "validation_loss": 1.0}]
+
+
 def judged(folder: Path, **systems: dict[str, Any]) -> dict[str, Any]:
     """The claims by id, two seeds of each system."""
     outcomes: list[Outcome] = []
@@ -66,8 +79,7 @@ def judged(folder: Path, **systems: dict[str, Any]) -> dict[str, Any]:
         name = name.replace("_", "-")
         for seed in (1, 2):
             made = made | {"degrees": made["degrees"] + 0.001 * seed}
-            history = [{"epoch": 1, "train_loss": 1.0, "validation_error": 1.0, "validation_loss": 1.0}]
-            outcomes.append(outcome(folder, name, seed, made, preset="cpu", history=history, corpus="udacity lake"))
+            outcomes.append(outcome(folder, name, seed, made, preset="cpu", history=HISTORY, corpus="udacity lake"))
     _, claims = conclude(REPRODUCTION, CPU, outcomes)
     return claims_by_id(claims)
 
@@ -79,6 +91,20 @@ def test_attention_that_costs_more_than_the_margin_is_seen(tmp_path: Path) -> No
     assert claims["no-cost-0"].effect == pytest.approx(0.05 * 2)  # of always 0's error of 2 degrees
     assert claims["no-cost-20"].verdict == "contradicted"
     assert claims["no-cost-20"].effect == pytest.approx(0.1 - 0.3)
+
+
+def test_a_straight_drive_has_no_row_of_turns_and_no_claim_against_always_0(tmp_path: Path) -> None:
+    straight = {"target": np.zeros(SPAN), "degrees": np.full(SPAN, 5.0)}
+    of_roads = ((False, TURNS), (True, OTHER_TURNS))
+    for made, signatures in (
+        (arrays(1.0), [ALL, TURNS, OTHER_ALL, OTHER_TURNS]),
+        (arrays(1.0) | {f"other_{name}": value for name, value in straight.items()}, [ALL, TURNS, OTHER_ALL]),
+        (arrays(1.0) | straight | {f"other_{name}": value for name, value in straight.items()}, [ALL, OTHER_ALL]),
+    ):
+        one = outcome(tmp_path, "attention-10", 1, made, preset="cpu", corpus="udacity lake", history=HISTORY)
+        made_rows = CPU.task("attention-10").rows([one], CPU.variant("attention-10"))
+        assert [row.signature for row in made_rows if row.split == "test"] == signatures
+        assert all((at_most(0.6, other=other)([one]) is None) == (name not in signatures) for other, name in of_roads)
 
 
 def test_errors_are_measured_against_always_0(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ class CaptionSettings(Settings):
         grid: grid of features, ``stride-16`` (14 x 14), ``stride-32`` (7 x 7) or, only to count parameters,
             ``vgg-conv5``.
         min_freq, max_size: minimum frequency and maximum size of the vocabulary.
-        longest: maximum number of words of a training caption; longer ones are left out of training.
+        longest: maximum number of words of a training caption; longer ones are left out of training. Generated
+            captions have at most 25 words, whatever this is.
         beam, alpha: beam size, and exponent of the length penalty of Wu et al. (2016), 0 for none.
         smoothing: label smoothing.
         tied: whether the output layer's weights are the embeddings.

@@ -60,7 +60,7 @@ def shaded_reviews(reading: Reading) -> Findings:
         review = test.take(np.array([row]))
         predictions = classify(reading.model, data.inputs, data.inputs.texts(review))
         sentences = predictions.sentence_weights[0]
-        # Rounding apart, nothing would be known of the words of a sentence without weight.
+        # The weights of the words of a sentence with weight 0 are lost; 1e-9 avoids a division by 0.
         shades = predictions.token_weights[0] / np.sqrt(
             np.repeat(np.maximum(sentences, 1e-9), review.sentence_lengths[0])
         )
@@ -77,7 +77,7 @@ def shaded_reviews(reading: Reading) -> Findings:
 
 def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | None:
     """Increase of the mean weight of a word in the reviews of a class over that in the other reviews. None if the word
-    does not occur, and for texts of one's own, whose classes are others."""
+    does not occur in both, and for a user's own texts, which have other classes."""
     if outcomes[0].on_own_data:
         return None
 
@@ -92,7 +92,7 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | 
         return float(sums[0] / max(sums[1], 1) - sums[2] / max(sums[3], 1))
 
     by_review = np.stack([totals(outcome) for outcome in outcomes])
-    if not by_review[..., [1, 3]].any():
+    if not by_review[..., [1, 3]].sum(axis=1).all():
         return None
     what = f"mean weight, 1 is uniform, {LABELS[label]} minus others"
     return Effect(bootstrap_metric(by_review, difference, seed=0), what, "reviews")
@@ -126,9 +126,9 @@ def weights_by_label(variant: str, *words: str) -> Draw:
         for word in words if variant in groups else ():
             arrays = groups[variant][0].predictions
             weights, label = arrays[f"weights_of_{word}"], arrays["label"][arrays[f"rows_of_{word}"]]
-            own = groups[variant][0].on_own_data  # labels of the user's own have no names in an outcome
-            names = [f"texts with label {number}" for number in range(1 + max(label, default=1))]
-            names = names if own else [f"{name} reviews" for name in LABELS]
+            names = [f"{name} reviews" for name in LABELS]
+            if groups[variant][0].on_own_data:
+                names = [f"texts with label {name}" for name in groups[variant][0].texts["labels"]]
             samples = {f'"{word}" in {name}': weights[label == number] for number, name in enumerate(names)}
             if all(len(sample) for sample in samples.values()):
                 path = paths[f"weights of {word}"] = directory / f"weights_of_{word}.png"

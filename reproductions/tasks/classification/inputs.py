@@ -148,8 +148,9 @@ def _unknown(ids: np.ndarray) -> np.ndarray:
 
 
 def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:
-    """Replace each token by the unknown token with probability ``rate``, so that unknown words occur in training. If
-    tokens have syllables, half of the replaced tokens lose these too."""
+    """Replace each token by the unknown token with probability ``rate``, so that unknown words occur in training. In a
+    bag of n-grams, each n-gram is replaced on its own, and those that contain a replaced word stay. If tokens have
+    syllables, half of the replaced tokens lose these too."""
     if rate == 0:
         return texts
     dropped: list[Text] = []

@@ -20,9 +20,10 @@ class TextPredictions:
 
     Attributes:
         probabilities: (texts, classes).
-        token_weights: for each text (tokens,), the weight of each token, averaged over queries or hops; for a document,
-            the weight of a word in its sentence times that of the sentence. Empty for networks without attention. If
-            padding is not masked, the weights sum to less than 1: the rest is on padding.
+        token_weights: for each text (tokens,), the weight of each token, averaged over hops, or over the queries that
+            attend to any; for a document, the weight of a word in its sentence times that of the sentence. Empty for
+            networks without attention. If padding is not masked, the weights sum to less than 1: the rest is on
+            padding.
         sentence_weights: for each document (sentences,).
         matrices: for each text (queries, tokens), if requested.
         queries: what the rows of a matrix are: ``token``, the tokens themselves, or ``hop``.
@@ -115,5 +116,12 @@ def _weights(output: ClassifierOutput, texts: Sequence[Text], max_length: int | 
         else:
             collected.append(_NO_WEIGHTS)
             continue
-        collected.append(_Weights(matrix.mean(axis=0) if tokens else _NOTHING, _NOTHING, matrix))
+        collected.append(_Weights(_mean_over_queries(matrix) if tokens else _NOTHING, _NOTHING, matrix))
     return collected
+
+
+def _mean_over_queries(matrix: np.ndarray) -> np.ndarray:
+    """(queries, tokens) -> (tokens,); without queries of no weight, as the first word has if queries attend to the
+    words before them."""
+    attending = matrix[matrix.any(axis=1)]
+    return np.asarray((attending if len(attending) else matrix).mean(axis=0))

@@ -174,8 +174,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def objective(self, settings: SettingsT, recipe: Recipe, data: ClassificationData) -> Objective:
         train, validation = data.prepared.train, data.prepared.validation
         texts, held_out = data.inputs.texts(train), data.inputs.texts(validation)
-        cross_entropy, warmup = SoftmaxCrossEntropyLoss(), settings.warmup_of_terms
+        cross_entropy = SoftmaxCrossEntropyLoss()
         cross_entropy.hybridize()
+        steps = -(-len(texts) // recipe.batch_size)
+        # The warm-up of the corpus may be longer than the whole training on few texts of a user.
+        warmup = min(settings.warmup_of_terms, steps) if self.own else settings.warmup_of_terms
 
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
             for rows in data.inputs.training_batches(texts, recipe.batch_size, generator):
@@ -196,7 +199,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         def evaluate(model: Classifier) -> dict[str, float]:
             return scores(classify(model, data.inputs, held_out).probabilities, validation.label)
 
-        steps, at_step = -(-len(texts) // recipe.batch_size), with_weight if warmup else None
+        at_step = with_weight if warmup else None
         return Objective(batches, steps, loss, evaluate, share=share_of_mean, at_step=at_step)
 
     def evaluate(

@@ -22,9 +22,11 @@ EVERY = 2
 """One frame in this many is filtered, and shown on the page of the test drive."""
 
 SHOWN = 6
-"""Number of frames in the figure: the sharpest turns, at least some seconds apart."""
+"""Number of frames in the figure: the sharpest turns, at least :data:`APART` frames apart."""
 
 APART = 40
+"""Minimum number of frames between two frames of the figure: 4 s at 10 frames per second."""
+
 _BATCH = 64
 _QUALITY = 70
 

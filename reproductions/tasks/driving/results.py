@@ -116,9 +116,11 @@ def ratio(sums: np.ndarray) -> float:
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list[Row]:
-    """Return the errors on test, in all frames and in turns, on both roads, with bootstrap intervals over pieces,
-    and the validation error that selected the epoch, with the range over seeds."""
-    made = []
+    """Return the errors on test, in all frames and in turns, on both roads, with bootstrap intervals over pieces, and
+    the validation error that selected the epoch, with the range over seeds. Without turns in the test blocks, there is
+    no row of turns."""
+    made: list[Row] = []
+    has_turns = bool(_each(outcomes, turns=True)[..., 1].any())
     for prefix, turns, signature in (
         ("", False, ALL),
         ("", True, TURNS),
@@ -128,6 +130,8 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
         if f"{prefix}degrees" not in outcomes[0].predictions:
             continue
         each = _each(outcomes, prefix, turns=turns)
+        if turns and not (has_turns and each[..., 1].any()):
+            continue
         one = bootstrapped_row(outcomes, variant, each, mean_error, metric="error", signature=signature)
         if signature != ALL:
             one = alone(one)
@@ -160,12 +164,14 @@ def not_worse(margin: float) -> Callable[..., Effect]:
 
 def at_most(part: float, *, other: bool = False) -> Callable[..., Effect | None]:
     """Return the effect of the claim that the error is at most ``part`` of that of "always 0": the difference of the
-    ratios; None without that road."""
+    ratios; None without that road, and where it is straight, so that "always 0" has no error."""
 
     def effect(outcomes: Sequence[Outcome]) -> Effect | None:
         if other and "other_degrees" not in outcomes[0].predictions:
             return None
         each = _each(outcomes, "other_" if other else "")
+        if not each[..., 2].any():
+            return None
         estimate = bootstrap_metric(each, lambda sums: part - ratio(sums), seed=0)
         where = ", on the other road" if other else ""
         return Effect(estimate, f"{part:.2f} minus error / error of always 0{where}", PIECES)

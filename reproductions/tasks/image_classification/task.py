@@ -151,7 +151,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         steps = len(rows) * settings.passes // batch_size
 
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
-            """Yield only complete batches: MXNet would plan one of another size again, twice per epoch."""
+            """Yield only complete batches: for a batch of another size, MXNet would plan its memory again."""
             order = np.concatenate([generator.permutation(len(rows)) for _ in range(settings.passes)])
             for step in range(steps):
                 chosen = order[step * batch_size : (step + 1) * batch_size]

@@ -24,7 +24,7 @@ COLUMNS = (Column("perplexity", "perplexity"),)
 BLOCK = 100
 """Number of consecutive lines that the bootstrap draws together. The losses of neighbouring lines are alike, because
 they are often of one article: on the Penn Treebank, drawing single lines gives half the standard error."""
-BLOCKS = f"blocks of {BLOCK} lines"
+BLOCKS = f"blocks of up to {BLOCK} lines"
 NOTES = (
     f"Intervals over test items draw blocks of {BLOCK} lines, since the losses of neighbouring lines are alike. When "
     "the test split was first scored, they drew single lines, and most were half as wide.",

@@ -170,7 +170,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
 
 
 def _notes(number: int, text: str, pieces: Sequence[str], limit: int, data: PretrainingData) -> Iterator[str]:
-    """What the perplexity of a line does not tell: that nothing, or only the first pieces, or unknown ones are read."""
+    """Warnings about a line: it has no pieces, is cut, or has unknown pieces."""
     if text and not pieces:
         yield f"line {number}: has no pieces, and so no perplexity"
     if len(pieces) > limit:

@@ -160,7 +160,7 @@ class DomainTranslation(Translation):
 
 
 def _scored(array: str, *systems: Sequence[Outcome]) -> bool:
-    """Whether all systems are scored on a test set; on data of one's own, none is on another than its own."""
+    """Whether all systems are scored on a test set; systems trained on a user's data are scored only on that data."""
     return all(array in outcome.predictions for outcomes in systems for outcome in outcomes)
 
 

@@ -106,7 +106,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
     def at_scale(self, variant: Variant[Any], differs: str = "") -> Variant[Any]:
         """A variant with this task, on the corpus of its paper. Reported numbers for other corpora are left out;
-        ``differs`` is what is different from the other ones, if not the same as with small networks."""
+        ``differs`` says what differs from the remaining ones; by default, the same as for small networks."""
         variant = replace(variant, task=self, title=variant.title.removesuffix(SMALLER))
         if variant.beside is not None and variant.beside.corpus == self.corpus:
             return replace(variant, differs=differs or variant.differs)

@@ -230,9 +230,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
             share = data.agreement(model.vectors(), queries).share
             return {"loss": _loss(model, settings, data, "validation"), "agreement": float(share.mean())}
 
-        sampling = settings.sampling(recipe.batch_size)
-        of_loss = word_vector_objective(data.texts["train"], data.texts["validation"], sampling, seed=_DRAWS)
-        return replace(of_loss, evaluate=evaluate)
+        return word_vector_objective(data.texts["train"], settings.sampling(recipe.batch_size), evaluate)
 
     def evaluate(self, model: Any, settings: WordVectorSettings, data: WordVectorData, last: Checkpoint) -> Evaluation:
         """Evaluate the vectors on test.

@@ -233,6 +233,19 @@ def test_two_deterministic_variants_are_judged_by_items(tmp_path: Path) -> None:
     assert one_side.verdict == "not judged"
 
 
+def test_an_effect_on_a_single_item_is_not_judged(tmp_path: Path) -> None:
+    """It would have no interval over items, and be supported by any two seeds that agree."""
+    for items, claims in ((1, 0), (2, 1)):
+
+        def effect(side: list[Outcome], items: int = items) -> Effect:
+            values = np.mean([one.seed + np.arange(items) for one in side], axis=0)
+            return Effect(bootstrap(values, seed=0), "value", "points")
+
+        paper = replace(REPRODUCTION, claims=(Measured("own", "Above 0", "ours", ("curved",), effect),))
+        outcomes = [finished(tmp_path, "curved", seed, 0.5) for seed in (1, 2, 3)]
+        assert len(conclude(paper, CPU, outcomes)[1]) == claims
+
+
 def test_a_custom_effect_has_a_value_for_each_seed(tmp_path: Path) -> None:
     def effect(side: list[Outcome]) -> Effect:
         values = np.mean([one.predictions["right"] for one in side], axis=0) - 0.5

@@ -12,6 +12,7 @@ from mxnet import nd
 
 from gluon_attn.models.outputs import ClassifierOutput
 from preprocessing.text.vocabulary import UNKNOWN_ID
+from reproductions.tasks.classification import document_attention
 from reproductions.tasks.classification.corpora import IMDb
 from reproductions.tasks.classification.document_attention import (
     draw_shaded_reviews,
@@ -90,6 +91,22 @@ def test_a_word_with_more_weight_in_its_class_supports_the_claim(tmp_path: Path)
     assert positive and negative
     assert positive.estimate.mean == pytest.approx(1.5) and positive.estimate.low > 0
     assert negative.estimate.mean == pytest.approx(-1.5) and "negative minus others" in negative.what
+
+
+def test_a_word_of_one_class_only_is_not_compared(tmp_path: Path) -> None:
+    arrays = {"label": np.arange(60) % 2, "rows_of_good": np.arange(1, 60, 2), "weights_of_good": np.full(30, 2.0)}
+    outcomes = [outcome(tmp_path, "att", seed, arrays) for seed in (1, 2)]
+    assert weighs_more("good", 1, outcomes) is None and weighs_more("good", 0, outcomes) is None
+
+
+def test_the_figure_names_the_labels_of_ones_own_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(document_attention, "weights_histogram", lambda samples, path: drawn.extend(samples))
+    arrays = {"label": [0, 1], "rows_of_good": [0, 1], "weights_of_good": [1.0, 2.0]}
+    texts = {"labels": np.array(["1", "2"])}
+    finished = outcome(tmp_path, "att", arrays=arrays, texts=texts, data={"name": "own documents"})
+    assert weights_by_label("att", "good")({"att": [finished]}, tmp_path)
+    assert drawn == ['"good" in texts with label 1', '"good" in texts with label 2']
 
 
 def test_classes_of_ones_own_texts_are_not_those_of_the_claim(tmp_path: Path) -> None:

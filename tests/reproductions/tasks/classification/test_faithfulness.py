@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from reproductions.tasks.classification.faithfulness import (
     more_entropy,
 )
 from reproductions.tasks.classification.settings import StackedSettings
+from reproductions.tasks.classification.task import Findings, Reading
 from tests.reproductions.support import outcome
 
 SETTINGS = StackedSettings(min_freq=1, max_length=30, embedding_units=4, units=3, attention_units=3)
@@ -72,5 +74,14 @@ def test_the_last_epoch_is_compared_with_the_best_and_each_review_counts_once(tm
 def test_nothing_is_measured_where_all_texts_are_too_short(tmp_path: Path) -> None:
     arrays = {f"{what}_{when}": np.zeros(0) for what in ("agreement", "entropy") for when in ("best", "last")}
     outcomes = [outcome(tmp_path, "over-fitted", 1, arrays)]
+    assert less_agreement(outcomes) is None and more_entropy(outcomes) is None
+    assert faithfulness_by_epoch("over-fitted")({"over-fitted": outcomes}, tmp_path) == {}
+
+
+def test_nothing_is_measured_with_more_than_two_classes(tmp_path: Path) -> None:
+    data: Any = SimpleNamespace(labels=("a", "b", "c"))
+    nothing: Any = None
+    assert faithfulness_of_epochs(Reading(nothing, data, nothing, nothing)) == Findings()
+    outcomes = [outcome(tmp_path, "over-fitted", 1, {"right": np.ones(3)})]
     assert less_agreement(outcomes) is None and more_entropy(outcomes) is None
     assert faithfulness_by_epoch("over-fitted")({"over-fitted": outcomes}, tmp_path) == {}

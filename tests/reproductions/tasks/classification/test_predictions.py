@@ -66,6 +66,20 @@ def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_text() -> Non
     assert [matrix.size for matrix in predictions_of("matrix").matrices] == [0] * 5
 
 
+def test_queries_that_attend_to_nothing_do_not_count() -> None:
+    """As the first word, where queries attend to the words before them."""
+
+    def before(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
+        matrix = np.tril(np.ones((padded.shape[1], padded.shape[1])), -1)
+        matrix /= np.maximum(1, matrix.sum(axis=1, keepdims=True))
+        return ClassifierOutput(nd.zeros((len(padded), 2)), matrix=nd.array(np.repeat(matrix[None], len(padded), 0)))
+
+    model: Any = before
+    one, three = classify(model, SEQUENCES, ids([4], [4, 5, 6])).token_weights
+    np.testing.assert_allclose(one, [0.0])
+    np.testing.assert_allclose(three, [0.75, 0.25, 0.0])
+
+
 def test_without_attention_there_are_no_weights() -> None:
     predictions = predictions_of("", matrices=True)
     assert [len(weights) for weights in predictions.token_weights] == [0] * 5 and not predictions.has_weights

@@ -95,6 +95,20 @@ def test_a_folder_of_tables_is_the_same_texts_for_every_task(tmp_path: Path) -> 
     assert IMDb().own_data(DataOptions(folder=documents)).files.name == OWN_DOCUMENTS
 
 
+def test_a_warm_up_ends_within_the_first_epoch_on_few_texts_of_ones_own(tmp_path: Path) -> None:
+    rows = [f"{row}\tfilm {row} is {row % 2}\t{row % 2}" for row in range(40)]
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["id\tdocument\tlabel", *rows, ""]), encoding="utf-8")
+    network: dict[str, Any] = {"cell": "gru", "hops": 2, "hidden": 3, "embedding_dropout": 0.0, "dropout": 0.0}
+    settings = StructuredSettings(**SIZES, **network, penalty=0.1, penalty_warmup=1_000)
+    task: Any = NSMC(tokenizer="whitespace")
+    for chosen, share in ((task, 4 / 1_000), (task.on(task.own_data(DataOptions(folder=tmp_path))), 1.0)):
+        data = chosen.prepare(settings, sample=chosen is task)
+        objective = chosen.objective(settings, Recipe(epochs=1, batch_size=16, learning_rate=0.01), data)
+        batch = next(objective.batches(np.random.RandomState(1)))
+        assert objective.at_step(batch, 4).target[:, 1] == pytest.approx(share)
+
+
 # --- initialisation from word vectors ---
 
 

@@ -178,7 +178,9 @@ def test_better_is_lower_perplexity(better: float, worse: float, expected: str, 
     ]
     effect = TASK.compare("", *sides)
     estimate = effect.estimate
-    assert estimate.mean == pytest.approx(np.exp(worse) - np.exp(better)) and effect.items == "blocks of 100 lines"
+    assert (
+        estimate.mean == pytest.approx(np.exp(worse) - np.exp(better)) and effect.items == "blocks of up to 100 lines"
+    )
     of_interval = "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "inconclusive"
     assert of_interval == expected
     with pytest.raises(UsageError, match="metric 'bleu' is unknown in language modelling; choose from perplexity"):
