@@ -103,6 +103,19 @@ def test_how_much_pipelines_with_mecab_differ() -> None:
     assert f"여섯 가지는 {whole}%p까지," in korean and f"하나를 빼면 {rest}%p까지" in korean
 
 
+def test_what_removing_stop_words_costs_the_stronger_network() -> None:
+    """As a note of `naver_preprocessing` has it."""
+    names = ("base", "stop-wikidocs-mecab", "strong", "strong-stop-wikidocs-mecab", "strong-stop-tags")
+    base, listed, strong, strong_listed, tagged = (
+        mean_right(side).mean() for side in sides("naver_preprocessing", *names)
+    )
+    note, preset = papers.load("naver_preprocessing").notes[5], papers.load("naver_preprocessing").preset("cpu")
+    lengths = [preset.variant(name).settings.max_length for name in ("strong", "base")]
+    assert f"reads {lengths[0]} tokens, removing stop words by tag costs {strong - tagged:.2f} points" in note
+    assert f"tutorial {strong - strong_listed:.2f}, which adds {listed - base:.2f} with" in note
+    assert f"fit into {lengths[1]};" in note
+
+
 def test_what_60_tokens_are_worth() -> None:
     """As a note of `naver_preprocessing` has it."""
     names = ("base", "length-60", "syllable", "syllable-length-60")
