@@ -237,7 +237,7 @@ REPRODUCTION = Reproduction(
         "jamo. At a minimum frequency of 5, 38.6 % of the words are unknown, but 2.8 % of Mecab's "
         "morphemes. Reading 60 tokens adds 0.55 points with morphemes and 1.65 with syllables (`interaction`).",
         "Twelve pipelines were drawn again, with more choices and six of them with Mecab, when other rows had been "
-        "scored, but none of these; the claim `morphemes-strong` was added then, before its networks were trained.",
+        "scored, but none of these; `morphemes-strong` was added then, before its networks were trained.",
         "Means over seeds of the six pipelines with Mecab are 84.70 to 86.53, a range of 1.83 points and a standard "
         "deviation of 0.67; that of the three kinds of attention is 0.17 (`pipelines`). The lowest, `random-11`, is "
         "the only one that removes stop words by tag; without it the deviation is 0.25.",

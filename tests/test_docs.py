@@ -133,7 +133,7 @@ def run_on_sample(*codes: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_the_arrays_of_the_readme_are_what_pytorch_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     names = run_on_sample(torch_example()[0], patch=monkeypatch)
     ids, labels = names["ids"], names["labels"]
-    assert (ids.dtype.name, labels.dtype.name) == ("int32", "int8") and ids.shape == (len(labels), 30)
+    assert (ids.dtype.name, labels.dtype.name) == ("int32", "int64") and ids.shape == (len(labels), 30)
     assert ids.flags.c_contiguous and labels.flags.c_contiguous and ids.flags.writeable
 
 

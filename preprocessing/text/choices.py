@@ -258,7 +258,7 @@ class LimitLabelled(Step[Data]):
         train = data.splits["train"]
         if self.rows > len(train):
             reason = f"{self.rows} rows are wanted, train has {len(train)}"
-            remedy = f"choose at most {len(train)} labelled rows, or give more training rows"
+            remedy = f"choose a variant with at most {len(train)} labelled rows, or give more training rows"
             raise InputError(f"step {self.name}", reason, remedy=remedy)
         chosen = np.zeros(len(train), np.bool_)
         chosen[np.argsort(hash_numbers(train.text, first_digit=16), kind="stable")[: self.rows]] = True

@@ -33,7 +33,7 @@ def read_table(path: Path) -> Table:
         if header.startswith("\ufeff"):
             raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
         reason = f"the header is {header[:60]!r}, expected id, document, label between tabs"
-        raise InputError(path, reason, line=1, remedy=f"add the header line, with tabs, or {FETCH_AGAIN}")
+        raise InputError(path, reason, line=1, remedy=f"make it the first line, with tabs, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
         reason = "the last line has no line feed: the file may be truncated"
         raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)

@@ -175,7 +175,9 @@ print("ignored" if (first == second).all() else "applied")
 
 def fused_dropout() -> str:
     if run_code(DROPOUT, {"": "repair MXNet first"}, "note") == "ignored":
-        remedy = "nothing: the models here have Dropout blocks; do so in yours, or set MXNET_USE_MKLDNN_RNN=0"
+        remedy = (
+            "nothing to do here, where models have Dropout blocks; in yours, add them or set MXNET_USE_MKLDNN_RNN=0"
+        )
         raise Fault("oneDNN ignores the dropout between the layers of GRU(num_layers=2, dropout=.5)", remedy, "note")
     return "GRU(num_layers=2, dropout=.5) drops units in training"
 

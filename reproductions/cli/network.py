@@ -100,9 +100,11 @@ def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None
     result = Result.read(path) if path.exists() else None
     columns = papers.load(paper).table_columns
     name = next((column.title.removesuffix(", %") for column in columns if column.metric == metric), metric)
+    # Pretraining masks 15 % of the pieces at once, perplexity one by one.
+    is_other = any(column.of_pretraining for column in columns if column.metric == metric)
     seed = result.seed_of(trained.parameters_sha256) if result else None
     published = [
-        f"; published test {name} {row.per_seed[seed]:.2f}"
+        f"; published test {name} {row.per_seed[seed]:.2f}{', not comparable' * is_other}"
         for row in (result.rows if result else ())
         if seed
         and (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)

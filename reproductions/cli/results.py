@@ -30,6 +30,7 @@ def list_papers(
         width = max(map(len, index.names()))
         for name in index.names():
             state = "" if index.is_published(name) else " (no results yet)"
+            state += " [network included]" if index.has_network(name) else ""
             print(f"{name:{width}}  {index.title(name)}{state}")
         return
     from reproductions.protocol import papers

@@ -35,3 +35,8 @@ def title(paper: str) -> str:
 def is_published(paper: str) -> bool:
     """Whether this installation has the published results of a paper's tables."""
     return (SCRIPTS / "results" / f"{paper}.json").exists()
+
+
+def has_network(paper: str) -> bool:
+    """Whether trained networks of a paper come with this installation."""
+    return (SCRIPTS / "models" / paper).is_dir()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def results_readme(
                 row.differs,
             ]
         )
-    lines.append(markdown_table(headings, rows, numbers=headings[3 if several_corpora else 2 : -2]))
+    headings, *rows = _without_empty([headings, *rows], optional=("reported", "by", "differs"))
+    texts = ("variant", "what", "corpus", "by", "differs")
+    lines.append(markdown_table(headings, rows, numbers=[heading for heading in headings if heading not in texts]))
     paragraphs = (
         _provenance(result, [line.row for line in table]),
         *_on_differences(result),
@@ -87,6 +90,13 @@ def results_readme(
         lines += ["", "## Figures"]
         lines += [line for name in figures for line in ("", f"![{_caption(name)}]({name})")]
     return "\n".join(lines) + "\n"
+
+
+def _without_empty(table: Sequence[Sequence[str]], optional: Collection[str]) -> list[list[str]]:
+    """The headings and rows of a table without the optional columns that no row fills."""
+    headings, *rows = table
+    kept = [name not in optional or any(row[at] for row in rows) for at, name in enumerate(headings)]
+    return [list(compress(cells, kept)) for cells in table]
 
 
 def results_readme_path(paper: str) -> Path:

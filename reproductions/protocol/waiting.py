@@ -1,4 +1,4 @@
-"""What a paper declares that is not trained yet, and the claims that wait for it."""
+"""What a paper declares that is not in its table yet, and the claims that wait for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> lis
     if not missing:
         return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
     claims = f"; without a verdict until then: {waiting}" if waiting else ""
-    return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
+    return [f"Declared, but not in this table yet: {', '.join(missing)}{claims}."]
 
 
 def untrained_variants(preset: Preset, result: Result) -> list[str]:

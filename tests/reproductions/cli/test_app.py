@@ -106,6 +106,8 @@ def test_list_shows_each_paper_on_a_line() -> None:
     assert [line.split()[0] for line in lines] == list(papers.names())
     for line in lines:
         name, title = line.split(maxsplit=1)
+        assert title.endswith(" [network included]") == bool(included_models(name))
+        title = title.removesuffix(" [network included]")
         assert title.removesuffix(" (no results yet)") == papers.load(name).title
         assert title.endswith("(no results yet)") != papers.results_path(name, "cpu").exists()
 

@@ -182,14 +182,17 @@ def test_a_table_that_grows_ends_as_one_that_is_published_at_once(
     readme = Path(toy).parent / "results" / "toy" / "README.md"
     publish_more(toy, [outcomes["curved/1"]])
     assert (
-        "Declared, but not trained yet: `curved` (seed 2), `straight`, `pretrained`; without a verdict until then: "
+        "Declared, but not in this table yet: `curved` (seed 2), `straight`, `pretrained`; without a verdict until "
+        "then: "
         "`bend`, `chance`.\n"
     ) in readme.read_text(encoding="utf-8")
     result = publish_more(toy, [outcomes["straight/1"], outcomes["straight/2"]])
     assert [claim.id for claim in result.claims] == ["bend", "chance"]
-    assert "Declared, but not trained yet: `curved` (seed 2), `pretrained`.\n" in readme.read_text(encoding="utf-8")
+    assert "Declared, but not in this table yet: `curved` (seed 2), `pretrained`.\n" in readme.read_text(
+        encoding="utf-8"
+    )
     publish_more(toy, [outcomes[label] for label in ("curved/1", "curved/2", "committee/1+2", "pretrained/1")])
-    assert "not trained yet" not in readme.read_text(encoding="utf-8")
+    assert "not in this table yet" not in readme.read_text(encoding="utf-8")
     # The manifest has the time when the table was started.
     same = {name: raw for name, (raw, _) in contents(toy_paper / "results").items() if name != "toy.json"}
     assert {n: raw for n, (raw, _) in contents(readme.parents[1]).items() if n != "toy.json"} == same

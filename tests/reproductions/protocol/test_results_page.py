@@ -99,7 +99,13 @@ def test_three_seeds_have_a_standard_deviation() -> None:
 
 def test_a_reported_number_that_is_not_comparable_is_not_next_to_ours() -> None:
     page = markdown(result(*three("curved", reported=REPORTED, comparable=False)))
-    assert cells(page, "curved")[5:7] == ["", ""]
+    assert "| reported | by |" not in page, "columns without an entry are left out"
+    both = (
+        *three("curved", reported=REPORTED, comparable=False),
+        *three("straight", reported=REPORTED, comparable=True),
+    )
+    page = markdown(result(*both))
+    assert "| reported | by |" in page and cells(page, "curved")[5:7] == ["", ""] != cells(page, "straight")[5:7]
 
 
 def test_the_effect_in_the_paper_is_next_to_ours() -> None:
