@@ -55,14 +55,27 @@ def steering_errors(side: Sequence[Arrays], prefix: str = "", *, turns: bool = F
             one[f"{prefix}item"],
             np.stack([np.abs(degrees - target), frames, np.abs(target)], 1) * frames[:, None],
         )
-        each.append(pieces(sums))
+        each.append(pieces(sums, one[f"{prefix}item"]))
     return each
 
 
-def pieces(sums: np.ndarray) -> np.ndarray:
-    """Four items of 20 frames are one piece, but there are at least eight pieces."""
-    number = max(1, min(4, len(sums) // 8))
-    return np.array([sums[first : first + number].sum(axis=0) for first in range(0, len(sums), number)])
+def pieces(sums: np.ndarray, item: np.ndarray) -> np.ndarray:
+    """About four items of 20 frames of one test block are one piece, but there are at least eight pieces. A block ends
+    with an item that has fewer frames than the others."""
+    frames = [int((item == number).sum()) for number in range(len(sums))]
+    blocks: list[list[np.ndarray]] = [[]]
+    for number, own in enumerate(sums):
+        blocks[-1].append(own)
+        if frames[number] < max(frames) and number < len(sums) - 1:
+            blocks.append([])
+    made = []
+    for block in blocks:
+        number = min(len(block), max(math.ceil(8 / len(blocks)), round(len(block) / 4)))
+        longer = len(block) % number  # the first pieces have an item more
+        lengths = [len(block) // number + (at < longer) for at in range(number)]
+        ends = np.cumsum(lengths)
+        made += [np.sum(block[end - length : end], axis=0) for end, length in zip(ends, lengths, strict=True)]
+    return np.array(made)
 
 
 def error(sums: np.ndarray) -> float:
@@ -92,7 +105,7 @@ def region_sums(side: Sequence[Arrays]) -> list[np.ndarray]:
             columns += [np.where(chosen, distance, 0.0), chosen]
         sums = np.zeros((int(one["item"].max()) + 1, 6))
         np.add.at(sums, one["region_item"], np.stack(columns, axis=1))
-        each.append(pieces(sums))
+        each.append(pieces(sums, one["item"]))
     return each
 
 

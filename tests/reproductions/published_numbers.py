@@ -113,7 +113,17 @@ def ends(values: list[float]) -> tuple[float, float]:
 def mean_of(values: np.ndarray, *, interval: bool) -> Numbers:
     """Mean of the values of items, (items,)."""
     mean = float(values.sum() / len(values))
-    low, high = ends([values[rows].mean() for rows in resamples(len(values), 2_000)]) if interval else (mean, mean)
+    if not interval:
+        return mean, mean, mean
+    return widened(mean, ends([values[rows].mean() for rows in resamples(len(values), 2_000)]), len(values))
+
+
+def widened(mean: float, interval: tuple[float, float], items: int) -> Numbers:
+    """Mean and interval; over fewer than 30 items, that of Student's t with the deviation divided by n - 1."""
+    wider = (
+        stats.t.ppf(0.975, items - 1) / stats.norm.ppf(0.975) * math.sqrt(items / (items - 1)) if items < 30 else 1.0
+    )
+    low, high = (mean + wider * (end - mean) for end in interval)
     return mean, low, high
 
 
@@ -135,8 +145,7 @@ def score_of(
     value = scored(np.ones(items, int))
     if not interval:
         return value, value, value
-    low, high = ends([scored(np.bincount(rows, minlength=items)) for rows in resamples(items, 1_000)])
-    return value, low, high
+    return widened(value, ends([scored(np.bincount(rows, minlength=items)) for rows in resamples(items, 1_000)]), items)
 
 
 # --- rows ---
