@@ -49,11 +49,11 @@ def test_a_valid_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "line", "reason", "remedy"),
     [
-        (b"", 1, "the header is ''", "add the header"),
+        (b"", 1, "the header is ''", "make it the first line, with tabs"),
         (b"\xef\xbb\xbf" + GOOD, 1, "begins with a byte order mark", "without it"),
         (GOOD.replace(b"\n", b"\r\n"), 1, "Windows line endings", "Unix line endings"),
-        ("영화\t평\n".encode(), 1, "the header is '영화\\t평'", "add the header"),
-        (b"document\tlabel\n", 1, "the header is 'document\\tlabel'", "add the header"),
+        ("영화\t평\n".encode(), 1, "the header is '영화\\t평'", "make it the first line, with tabs"),
+        (b"document\tlabel\n", 1, "the header is 'document\\tlabel'", "make it the first line, with tabs"),
         (HEADER, 1, "no rows", "fetch"),
         (GOOD + b"3\tx\n", 4, "2 columns, expected 3", "single tabs"),
         (GOOD + b"3\tx\ty\t1\n", 4, "4 columns, expected 3", "single tabs"),

@@ -113,7 +113,7 @@ def test_what_removing_stop_words_costs_the_stronger_network() -> None:
     lengths = [preset.variant(name).settings.max_length for name in ("strong", "base")]
     assert f"reads {lengths[0]} tokens, removing stop words by tag costs {strong - tagged:.2f} points" in note
     assert f"tutorial {strong - strong_listed:.2f}, which adds {listed - base:.2f} with" in note
-    assert f"fit into {lengths[1]};" in note
+    assert f"more fit into {lengths[1]}, which may be why" in note
 
 
 def test_what_60_tokens_are_worth() -> None:
