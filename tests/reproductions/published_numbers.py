@@ -237,6 +237,16 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
     return [score(one.sum(axis=0)) for one in sums], score_of(sums, score, interval=interval)
 
 
+BOUNDS = {
+    "perplexity": (1.0, math.inf),
+    "error": (0.0, math.inf),
+    "loss": (0.0, math.inf),
+    "cider": (-math.inf, math.inf),
+    "difference": (-math.inf, math.inf),
+}
+"""Where the interval of a row ends; other metrics are percentages."""
+
+
 def check_rows(paper: str, *, interval: bool) -> None:
     for row in results(paper)["rows"]:
         values, (mean, low, high) = recomputed(paper, row, interval=interval)
@@ -246,6 +256,8 @@ def check_rows(paper: str, *, interval: bool) -> None:
         deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))
         assert row["std"] == pytest.approx(deviation, rel=1e-9, abs=1e-12), where
         if interval:
+            least, most = BOUNDS.get(row["metric"], (0.0, 100.0))
+            low, high = max(low, least), min(high, most)
             assert row["ci95"] == pytest.approx([low, high], rel=1e-6 if row["metric"] == "difference" else 1e-9), where
 
 
