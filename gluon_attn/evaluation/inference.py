@@ -6,8 +6,8 @@ squares of their half-widths are added,
 
     half^2 = (t_{n-1} s / sqrt n)^2 + (z SE_items)^2
 
-with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items. Over
-few items, z is a quantile of a t distribution too.
+with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items. With
+fewer than 30 items, the quantile z of the normal distribution is replaced by that of a t distribution.
 
 The method was chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds,
 and for any share of the variance that is due to seeds, a claim whose true effect is 0 gets a verdict in at most one

@@ -121,7 +121,7 @@ def _weights(output: ClassifierOutput, texts: Sequence[Text], max_length: int | 
 
 
 def _mean_over_queries(matrix: np.ndarray) -> np.ndarray:
-    """(queries, tokens) -> (tokens,); without queries of no weight, as the first word has if queries attend to the
-    words before them."""
+    """(queries, tokens) -> (tokens,), over the queries that attend to a token: where words attend to those before them,
+    the first one attends to none."""
     attending = matrix[matrix.any(axis=1)]
     return np.asarray((attending if len(attending) else matrix).mean(axis=0))
