@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
@@ -107,17 +108,21 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     """Two tables: the test results of each variant next to comparable numbers that others report, and the sources of
     these numbers with what differs."""
     lines = table_lines(reproduction, preset, result)
-    numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
+    numbers = _table(f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
+    numbers.padding = 0  # eight columns of numbers fit into 80 characters
     first, *others = (column.title for column in reproduction.table_columns)
-    shown = [[_marked(line), *line.numbers, line.reported.shown if line.reported else "none"] for line in lines]
+    shown = [(*line.numbers, line.reported.shown if line.reported else "none") for line in lines]
     numbers.add_column("variant", no_wrap=True)
-    for number, heading in enumerate((f"ours, {first}", *others, "reported"), start=1):
+    columns = zip((f"ours, {first}", *others, "reported"), zip(*shown, strict=True), strict=True)
+    filled = [(heading, cells) for heading, cells in columns if any(cells)]
+    for heading, cells in filled:
         # On a narrow terminal cells wrap between words and headings anywhere; no digit is cut off.
-        longest = max((len(word) for row in shown for word in row[number].split()), default=0)
+        longest = max(len(word) for cell in cells for word in cell.split())
         numbers.add_column(heading, min_width=longest, overflow="fold", justify="right")
-    for name, *cells in shown:
-        numbers.add_row(name.replace(" ", "\n", 1), *cells)  # a published result of another paper takes two lines
-    differences = Table(title="Reported by whom, and what differs")
+    for line, *row in zip(lines, *(cells for _, cells in filled), strict=True):
+        name = _marked(line).replace(" ", "\n", 1)  # a published result of another paper takes two lines
+        numbers.add_row(name, *row)
+    differences = _table("Reported by whom, and what differs")
     for heading in ("variant", "reported by", "differs"):
         differences.add_column(heading, overflow="fold")
     for line in lines:
@@ -178,17 +183,24 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
 
 def claims_table(result: Result) -> Table:
     """The claims with effect, interval and verdict; :func:`claim_details` shows everything else."""
-    table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
-    for heading in _CLAIM_HEADINGS:
-        table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
-    for claim in result.claims:
-        table.add_row(*_claim_cells(claim))
+    table = _table(f"Claims ({_corpora(result)}, preset {result.preset})")
+    claim, effect, interval, verdict, measure = _CLAIM_HEADINGS
+    for heading, whole in ((claim, False), (f"{effect} and\n{interval}", True), (verdict, True), (measure, False)):
+        table.add_column(heading, overflow="fold", no_wrap=whole)
+    for each in result.claims:
+        effect, interval, verdict, measure = _claim_cells(each)[1:]
+        table.add_row(f"{each.id}\n{each.statement}\n", f"{effect}\n{interval}", verdict, measure)
     return table
+
+
+def _table(title: str, *headings: str, show_header: bool = True) -> Table:
+    """A table without vertical lines, which fits more columns into a narrow terminal."""
+    return Table(*headings, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=show_header)
 
 
 def validation_table(runs: Sequence[Run]) -> Table:
     """The validation result of the best epoch of each run, which ``gluon-attn run`` prints."""
-    table = Table("variant", "seed", "best epoch", "validation", "minutes", title="Validation")
+    table = _table("Validation", "variant", "seed", "best epoch", "validation", "minutes")
     for run in runs:
         record = training_of(run)
         metric, epoch = record["selected_by"], record["best_epoch"]
@@ -200,7 +212,7 @@ def validation_table(runs: Sequence[Run]) -> Table:
 
 def claim_details(claim: JudgedClaim) -> Table:
     """One claim with the effect of each seed, and its intervals over items, over seeds and over both."""
-    table = Table("", "", title=f"{claim.id}: {claim.statement} ({claim.source})", show_header=False)
+    table = _table(f"{claim.id}: {claim.statement} ({claim.source})", "", "", show_header=False)
     for seed, effect in claim.per_seed.items():
         table.add_row(f"seed {seed}", f"{effect:+.3f}")
     table.add_row("effect", f"{claim.effect:+.3f}")

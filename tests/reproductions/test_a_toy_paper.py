@@ -67,7 +67,7 @@ def test_it_was_run(project: Path) -> None:
 def test_it_is_compared() -> None:
     answer = gluon_attn("compare", "toy_paper.py", "--preset", "smoke")
     assert answer.code == 0, answer.err
-    for shown in ("│ attention ", "│ mean ", "MEAN NOTHING"):
+    for shown in ("\n attention ", "\n mean ", "MEAN NOTHING"):
         assert shown in answer.out
 
 

@@ -253,9 +253,8 @@ def test_run_reports_validation_and_leaves_the_test_split_alone(project: Project
     assert one.is_trained and not one.is_scored and not (one.root / "results.json").exists()
     record = training_of(one)
     best = record["history"][record["best_epoch"] - 1]["validation_accuracy"]
-    (line,) = [line for line in answer.out.splitlines() if line.startswith("│ curved ")]
-    cells = [cell.strip() for cell in line.strip("│").split("│")]
-    assert cells[:4] == ["curved", "1", str(record["best_epoch"]), f"accuracy {best:.2f}"]
+    (line,) = [line for line in answer.out.splitlines() if line.startswith(" curved ")]
+    assert re.split(" {2,}", line.strip())[:4] == ["curved", "1", str(record["best_epoch"]), f"accuracy {best:.2f}"]
     command = f"gluon-attn score {project.script} --preset smoke --variant curved --runs {project.runs}"
     assert f"score the test split: {command}" in " ".join(answer.out.split())
     assert WARNING in answer.out
@@ -334,7 +333,7 @@ def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project
     for heading in ("variant", "ours", "reported", "differs"):
         assert heading in answer.out
     for variant in REPRODUCTION.headline:
-        assert f"│ {variant} " in answer.out
+        assert f"\n {variant} " in answer.out
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
     assert {"results", "figure, both", "notes"} <= named.keys()
     assert WARNING in answer.out
@@ -359,7 +358,7 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
     assert all(row.per_seed.keys() == {"1+2"} for row in published.rows if row.variant == "committee")
     compared = gluon_attn("compare", project.script, "--preset", "smoke")
     for name in ("curved", "straight", "pretrained", "committee"):
-        assert f"│ {name} " in compared.out and f"│ {name} " in answer.out
+        assert f"\n {name} " in compared.out and f"\n {name} " in answer.out
     assert "bootstrap" in compared.out and compared.out.rstrip().endswith(WARNING)
 
 
@@ -413,7 +412,7 @@ def test_compare_shows_the_published_table_and_the_claims(paper: str) -> None:
     assert answer.code == 0
     result = Result.read(papers.results_path(paper, "smoke"))
     for row in result.rows:
-        assert f"│ {row.variant} " in answer.out
+        assert f"\n {row.variant} " in answer.out
     resampled = sum("bootstrap" in claim.measure for claim in result.claims)
     assert "verdict" in answer.out and answer.out.count("bootstrap") >= resampled > 0
     assert answer.out.rstrip().endswith(WARNING)
@@ -424,7 +423,7 @@ def test_compare_shows_the_results_of_a_run(trained: tuple[Project, Answer]) -> 
     path = project.run("curved").root / "results.json"
     answer = gluon_attn("compare", project.script, "--preset", "smoke", "--results", path)
     assert answer.code == 0, answer.err
-    assert "│ curved " in answer.out and "│ bend: A hidden" in answer.out and "verdict" in answer.out
+    assert "\n curved " in answer.out and "\n bend " in answer.out and "verdict" in answer.out
 
 
 def test_compare_prints_json_markdown_and_wide_tables() -> None:
@@ -442,7 +441,7 @@ def test_compare_prints_json_markdown_and_wide_tables() -> None:
 
 def test_compare_marks_rows_of_other_papers() -> None:
     out = gluon_attn("compare", "naver_self_attention", "--wide").out
-    assert "│ nsmc-bigrams ‡ " in out and "‡ a published result of another paper here" in out
+    assert "\n nsmc-bigrams ‡ " in out and "‡ a published result of another paper here" in out
 
 
 def test_text_in_brackets_is_printed_as_it_is(tmp_path: Path) -> None:
