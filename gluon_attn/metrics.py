@@ -1,4 +1,4 @@
-"""Metrics: which direction is better, their bounds, and perplexity from a mean loss."""
+"""Metrics: which direction is better, their bounds, the ends of intervals as text, and perplexity from a mean loss."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def bounds(metric: str) -> tuple[float, float]:
 
 
 _OTHER_PERCENTAGES = frozenset({"chrf", "meteor", "pairs", "sacrebleu"})
+
+
+def interval_end(value: float) -> str:
+    """The end of an interval of effects, with its sign and two digits, or three if it would otherwise look like
+    zero."""
+    return f"{value:+.{3 if 0.0005 <= abs(value) < 0.005 else 2}f}"
 
 
 def perplexity_of(loss: float) -> float:

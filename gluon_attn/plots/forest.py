@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gluon_attn.errors import UsageError
+from gluon_attn.metrics import interval_end
 from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, FAINT, INK, house_figure
 
@@ -64,7 +65,7 @@ def forest(
                 colour = (COLOURS[0] if mean > 0 else COLOURS[1]) if sure else "#80868d"
                 axes.plot([low, high], [y, y], color=colour, linewidth=1.6)
                 axes.plot(mean, y, "o", color=colour, markersize=4.5)
-                numbers = f"{mean:+.2f}  [{low:+.2f}, {high:+.2f}]"
+                numbers = f"{mean:+.2f}  [{interval_end(low)}, {interval_end(high)}]"
                 axes.text(1.02, y, numbers, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
                 labels.append(f"{name}   ")
                 heading.append(False)

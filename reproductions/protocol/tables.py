@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
-from gluon_attn.metrics import lower_is_better
+from gluon_attn.metrics import interval_end, lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
@@ -235,18 +235,13 @@ def _corpora(result: Result) -> str:
     return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
 
 
-def _end(value: float) -> str:
-    """The end of an interval, with a further digit if it would otherwise look like zero."""
-    return f"{value:+.{3 if 0.0005 <= abs(value) < 0.005 else 2}f}"
-
-
 def _value(row: Row | None, *, signed: bool = False) -> str:
     """The mean over seeds with the standard deviation; for two seeds, the mean with both values, which say more than a
     deviation. Of a difference, the mean with its sign and its interval."""
     if row is None:
         return ""
     if signed:
-        return f"{row.mean:+.2f} [{_end(row.ci95[0])}, {_end(row.ci95[1])}]"
+        return f"{row.mean:+.2f} [{interval_end(row.ci95[0])}, {interval_end(row.ci95[1])}]"
     values = list(row.per_seed.values())
     if len(values) == 1:
         return f"{row.mean:.2f}"
