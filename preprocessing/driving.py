@@ -81,7 +81,8 @@ def pipeline(
     check_positive(height=height, width=width)
     check_choice("target", target, TARGETS)
     if car and target != INVERSE_RADIUS:
-        raise ParameterError("target", target, "needs nothing of the car", remedy=f"choose {INVERSE_RADIUS}")
+        remedy = f"leave these out, or choose {INVERSE_RADIUS}"
+        raise ParameterError("target", target, "does not use wheel base, steering ratio and slip", remedy=remedy)
     steps: tuple[Step[Any], ...] = (
         ReadInverseRadius(height, width, gaps, **car or {})
         if target == INVERSE_RADIUS

@@ -135,7 +135,8 @@ class Vocabulary:
             raise InputError(where, f"not a vocabulary ({error})", remedy="write it again with `preprocess`") from error
 
     def to_gluonnlp(self) -> gluonnlp.Vocab:
-        """A ``gluonnlp.Vocab`` with the same indices; GluonNLP, and with it MXNet, is imported only here."""
+        """A ``gluonnlp.Vocab`` with the same indices; GluonNLP, and with it MXNet, is imported only when this is
+        called."""
         import gluonnlp
 
         return gluonnlp.Vocab.from_json(self.to_json())

@@ -95,8 +95,8 @@ def perplexity(
 ) -> None:
     """Print the perplexity of sentences, one per line; a model of words adds the number of words and of unknown words.
 
-    Of BERT it is the pseudo-perplexity: each piece is masked alone, so it is lower than with 15 % masked. The answer to
-    a blank line is a blank line.
+    For BERT it is the pseudo-perplexity: each piece is masked alone, so it is lower than with 15 % masked. The answer
+    to a blank line is a blank line.
     """
     options = {"weights": weights}
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)

@@ -85,7 +85,8 @@ def rebuild(
     for file in rebuilt.files:
         print(f"{file.verdict:9} {file.name:30} {file.rows:7} rows  {file.sha256}")
     if not rebuilt.is_official:
-        raise UsageError(f"{raw}: a complete crawl, but not that of NSMC 1.0; the files in {out} differ")
+        reason = f"a complete crawl, but not that of NSMC 1.0, so the files in {out} are not the official ones"
+        raise UsageError(f"{raw}: {reason}; clone https://github.com/e9t/nsmc and give its folder as --raw")
 
 
 @app.command(rich_help_panel=_OTHER)

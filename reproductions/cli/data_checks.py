@@ -22,7 +22,7 @@ def writable(folder: Callable[[], Path]) -> str:
         raise Fault(f"{folder()} cannot be written: {existing} does not allow it", remedy)
     observed = f"{folder()}, {shutil.disk_usage(existing).free / GIB:.1f} GiB free"
     if shutil.disk_usage(existing).free < GIB:
-        raise Fault(observed, f"make room, corpora and results take about 1 GiB; {remedy}", "note")
+        raise Fault(observed, f"free some space (corpora and results take about 1 GiB), or {remedy}", "note")
     return observed
 
 

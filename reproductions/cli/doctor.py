@@ -80,7 +80,8 @@ MXNET_REMEDIES = {
     "": REBUILD,
 }
 GLUONNLP_REMEDIES = {
-    "": f"when MXNet above is ok: {REBUILD}; it compiles GluonNLP (apt install gcc libc6-dev python3.11-dev)"
+    "": f"if MXNet above is not ok, repair it first; then {REBUILD}, which compiles GluonNLP "
+    "(apt install gcc libc6-dev python3.11-dev)"
 }
 
 SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"

@@ -92,7 +92,9 @@ def classify(
     threads: Threads = None,
     runs: Runs = Path("runs"),
     model: Model = None,
-    best: Annotated[int, typer.Option(min=1, help="Number of classes of each image, the likeliest first.")] = 1,
+    best: Annotated[
+        int, typer.Option(min=1, help="Number of classes to print for each image, the likeliest first.")
+    ] = 1,
     json: Json = False,
     attention: Annotated[
         Path | None, typer.Option(help="Also draw what the network attends to in each image: the PNG to write.")

@@ -33,7 +33,12 @@ def _folder(text: str) -> Path:
 
 
 Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
-PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
+PresetName = Annotated[
+    str,
+    typer.Option(
+        "--preset", help="smoke (tiny networks on the embedded sample), cpu (our tables) or paper (sizes of the paper)."
+    ),
+]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Repeat for several. Default: the preset's.")]
 Variants = Annotated[
     list[str] | None,
@@ -56,10 +61,15 @@ LocalWorkers = Annotated[
 ]
 Hosts = Annotated[
     Path | None,
-    typer.Option("--workers", help="Divide each training among machines: a file with one host on each line, for ssh."),
+    typer.Option("--workers", help="Divide each training among machines: a file of hosts for ssh, one on each line."),
 ]
 Port = Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the workers' scheduler.")]
-Pieces = Annotated[int, typer.Option("--pieces", min=1, help="Split each batch into this many pieces, to save memory.")]
+Pieces = Annotated[
+    int,
+    typer.Option(
+        "--pieces", min=1, help="Gradient accumulation: compute each batch in this many parts, to save memory."
+    ),
+]
 Device = Annotated[
     str, typer.Option("--device", help="cpu or gpu:0; the workers of one machine take gpu:0, gpu:1 and so on.")
 ]
@@ -99,8 +109,8 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         rich_help_panel=OWN,
-        help="Instead of files: to translate, train, validation and test, each .SOURCE and .TARGET; to classify, "
-        "train.tsv, validation.tsv and test.tsv, or documents in the folders of IMDb; to drive, a log and its frames.",
+        help="Instead of files: to translate, train and test, each .SOURCE and .TARGET; to classify, train.tsv and "
+        "test.tsv, or documents in the folders of IMDb; to drive, a log and its frames. validation is optional.",
     ),
 ]
 Source = Annotated[

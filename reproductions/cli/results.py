@@ -140,7 +140,7 @@ def _results(paper: str, preset: str, path: Path | None) -> Result:
     papers.load(paper).preset(preset)  # refuses an unknown paper or preset
     result = Result.read(path or papers.results_path(paper, preset))
     if result.paper != Path(paper).stem:
-        raise UsageError(f"{path}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")
+        raise UsageError(f"{path}: results of {result.paper}, not of {paper}; give {result.paper} as PAPER")
     if result.preset != preset:
         raise UsageError(f"{path}: results of preset {result.preset}, not {preset}; add --preset {result.preset}")
     return result

@@ -95,7 +95,8 @@ def environment(trained: Sequence[Training]) -> str:
     """
     environments = {training.record["environment"] for training in trained}
     if len(environments) > 1:
-        raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
+        where = f"{trained[0].directory}: these trainings were made in {len(environments)} environments"
+        raise UsageError(f"{where}; train all of them again in one environment (--overwrite)")
     return str(trained[0].record["environment"])
 
 

@@ -97,7 +97,8 @@ def _check_repeatable(trained: Sequence[Training]) -> None:
     """Refuse trainings by workers that do not wait for each other."""
     for training in trained:
         if training.record.get("asynchronous"):
-            raise UsageError(f"{training.directory}: no training repeats this one; train it without --asynchronous")
+            reason = "was trained with --asynchronous, so its result cannot be repeated"
+            raise UsageError(f"{training.directory}: {reason}; train it again without that option")
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
@@ -107,8 +108,8 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
     for outcome in before:
         if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):
             raise UsageError(
-                f"{outcome.directory}: published with other settings than {outcome.variant} has now; train that again, "
-                "and score it with these"
+                f"{outcome.directory}: published with other settings than {outcome.variant} has now; train "
+                f"{outcome.variant} again, and score it together with these variants"
             )
     together = [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)]
     for ensemble in preset.ensembles:

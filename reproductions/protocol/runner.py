@@ -191,7 +191,7 @@ def _in_process(
         reports.start()
         reason, last = pass_errors_on(process.stderr or ())
         reports.join()
-    status = process.returncode
+        status = process.wait()  # before the end of this block closes its stdin, which would end it
     if not status:
         return ""
     ended = "see above" if terminal and status > 0 else how_it_ended(status, last)

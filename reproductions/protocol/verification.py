@@ -131,7 +131,9 @@ def _with_published(
     result = Result.read(path)
     manifest = result.manifest
     if manifest["profile"] != "portable":
-        raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
+        reason = f"made in the {manifest['profile']} profile, whose bits belong to one machine"
+        remedy = f"add --profile {manifest['profile']}, to compare two trainings on this machine"
+        raise UsageError(f"{path}: {reason}; {remedy}")
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
         raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
     options: Mapping[str, Sequence[str]] = manifest.get("options", {})
@@ -141,7 +143,8 @@ def _with_published(
     for name in dict.fromkeys(run.variant for run in wanted) if prepare else ():
         data = preset.task(name).prepare(preset.variant(name).settings, sample=preset.on_sample)
         if manifest["pipeline"][name] != data.digest:
-            raise UsageError(f"{path}: {name} was trained on other data than the {data.corpus} corpus gives here")
+            reason = f"{name} was trained on other data than the {data.corpus} corpus gives here"
+            raise UsageError(f"{path}: {reason}; `gluon-attn doctor` checks the files of the corpus and the tokenizers")
 
     def compare(outcome: Outcome) -> dict[str, bool]:
         directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"

@@ -206,7 +206,7 @@ def test_the_inverse_radius_needs_the_speed_in_a_known_unit(folder: Path, tmp_pa
             drive_of(where, log, frames_of, target="inverse radius")
     with pytest.raises(InputError, match="choose degrees or inverse radius"):
         drive_of(folder, target="radius")
-    with pytest.raises(InputError, match="needs nothing of the car"):
+    with pytest.raises(InputError, match="does not use wheel base, steering ratio and slip"):
         drive_of(folder, car={"slip": 0.0})
 
 

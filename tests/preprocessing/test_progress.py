@@ -75,8 +75,22 @@ def test_where_there_is_no_terminal_nothing_is_shown(tmp_path: Path, capfd: pyte
 
 @pytest.mark.slow
 def test_trainings_at_the_same_time_share_a_bar_below_their_lines(tmp_path: Path) -> None:
+    shown = on_a_terminal("--jobs", "2", "--runs", str(tmp_path / "runs"))
+    lines = shown.split("\r\n")
+    reports = [line.rpartition("\r")[2] for line in lines if "epoch 2 of 2" in line]
+    assert sorted(report.partition(",")[0] for report in reports) == ["curved", "pretrained", "straight"]
+    assert "train-run:  50%" in shown and "| 1/2 [" in shown
+
+
+def test_a_training_alone_has_the_terminal_to_itself(tmp_path: Path) -> None:
+    shown = on_a_terminal("--variant", "curved", "--seed", "1", "--jobs", "1", "--runs", str(tmp_path / "runs"))
+    assert "curved, seed 1: epoch 2 of 2" in shown and "train-run" not in shown
+
+
+def on_a_terminal(*options: str) -> str:
+    """What a terminal of 200 columns shows of a successful ``gluon-attn run`` of the toy paper."""
     toy = Path(__file__).parents[1] / "reproductions" / "toy.py"
-    words = ["run", str(toy), "--preset", "smoke", "--jobs", "2", "--runs", str(tmp_path / "runs")]
+    words = ["run", str(toy), "--preset", "smoke", *options]
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
     process = subprocess.Popen(
@@ -86,11 +100,8 @@ def test_trainings_at_the_same_time_share_a_bar_below_their_lines(tmp_path: Path
     shown = b""
     while block := _read(master):
         shown += block
-    assert process.wait() == 0
-    lines = shown.decode().split("\r\n")
-    reports = [line.rpartition("\r")[2] for line in lines if "epoch 2 of 2" in line]
-    assert sorted(report.partition(",")[0] for report in reports) == ["curved", "pretrained", "straight"]
-    assert "train-run:  50%" in shown.decode() and "| 1/2 [" in shown.decode()
+    assert process.wait() == 0, shown.decode()
+    return shown.decode()
 
 
 def _read(descriptor: int) -> bytes:

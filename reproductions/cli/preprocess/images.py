@@ -46,7 +46,9 @@ def drives(
     target: Annotated[
         str, typer.Option(help="degrees, or inverse radius (1/km), which needs a log with the speed in m/s.")
     ] = "degrees",
-    wheel_base: Annotated[float | None, typer.Option(help="Of the car, metres (default: comma.ai's, 2.67).")] = None,
+    wheel_base: Annotated[
+        float | None, typer.Option(help="Wheel base of the car in metres (default: comma.ai's, 2.67).")
+    ] = None,
     steering_ratio: Annotated[float | None, typer.Option(help="Steering wheel to wheels (default: 15.3).")] = None,
     slip: Annotated[float | None, typer.Option(help="Factor of the squared speed (default: 0.0014).")] = None,
     block: Annotated[float | None, typer.Option(help="Seconds of a block (default: 20; of the sample 2).")] = None,

@@ -31,7 +31,7 @@ def naver_reviews(
         str | None,
         typer.Option(help="Remove wikidocs-okt, wikidocs-mecab, or tags: Lucene's parts of speech (default: none)."),
     ] = None,
-    keep: Annotated[str, typer.Option(help="Of a long review keep the first or the last tokens.")] = "first",
+    keep: Annotated[str, typer.Option(help="Which tokens of a long review to keep: first or last.")] = "first",
     copies: Annotated[
         str, typer.Option(help="Equal texts in train: keep, or drop copies of-train or of-test.")
     ] = "keep",
@@ -212,7 +212,8 @@ def parallel_text(
         str, typer.Option(help="'multi30k en-de' or en-fr, 'tatoeba en-fr' or ko-en, 'wmt14 en-de' or en-fr.")
     ] = "multi30k en-de",
     folder: Annotated[
-        Path | None, typer.Option(help="Folder of your own files: train, validation, test, each .SOURCE and .TARGET.")
+        Path | None,
+        typer.Option(help="Folder of your own files: train, test and optionally validation, each .SOURCE and .TARGET."),
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source language (default: the first of the corpus).")] = None,
     target: Annotated[str | None, typer.Option(help="Target language (default: the second of the corpus).")] = None,
@@ -226,8 +227,10 @@ def parallel_text(
     ] = None,
     min_freq: Annotated[int | None, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = None,
     max_size: Annotated[int | None, typer.Option(help="Maximum size of each vocabulary, without specials.")] = None,
-    max_length: Annotated[int, typer.Option(help="Leave out train pairs with a longer side; 0: none.")] = 50,
-    max_ratio: Annotated[float, typer.Option(help="Leave out train pairs with a larger length ratio; 0: none.")] = 4,
+    max_length: Annotated[int, typer.Option(help="Leave out train pairs with a longer side; 0: no limit.")] = 50,
+    max_ratio: Annotated[
+        float, typer.Option(help="Leave out train pairs with a larger length ratio; 0: no limit.")
+    ] = 4,
     keep_copies: Annotated[bool, typer.Option("--keep-copies", help="Keep duplicate pairs in train.")] = False,
     drop_overlap: Annotated[
         bool | None, typer.Option(help="Leave out train pairs with a sentence of another split.")

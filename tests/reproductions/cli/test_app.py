@@ -649,7 +649,7 @@ def test_choices_that_descriptions_leave_open_are_options(tmp_path: Path) -> Non
             "--target 'radians': no such choice; choose degrees or",
         ),
         (("driving", "--sample", "--gaps", "close"), "--gaps 'close': no such choice; choose refuse or divide"),
-        (("driving", "--sample", "--slip", 1), "--target 'degrees': needs nothing of the car"),
+        (("driving", "--sample", "--slip", 1), "--target 'degrees': does not use wheel base"),
         (("flickr8k", "--corpus", "flickr"), "--corpus 'flickr': no such choice; choose flickr8k, flickr30k or coco"),
         (("translation", "--sample", "--case", "true", "--tokens", "sentencepiece"), "truecase: needs words"),
         (("translation", "--folder", "absent"), "--folder needs --source and --target"),

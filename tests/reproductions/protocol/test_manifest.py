@@ -50,7 +50,7 @@ def test_an_ensemble_is_not_a_training(tmp_path: Path) -> None:
 
 def test_trainings_of_two_environments_cannot_share_a_table(tmp_path: Path) -> None:
     outcomes = [outcome(tmp_path, "mean", seed, environment=str(seed) * 64) for seed in (1, 2)]
-    with pytest.raises(UsageError, match="trained in 2 environments; train all of it in one"):
+    with pytest.raises(UsageError, match="made in 2 environments; train all of them again in one"):
         manifest(outcomes, "gluon-attn run", time.time())
 
 

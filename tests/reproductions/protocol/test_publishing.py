@@ -222,9 +222,9 @@ def test_an_ensemble_is_added_in_whatever_order_its_seeds_are_named(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"environment": "0" * 64}, "trained in 2 environments"),
+        ({"environment": "0" * 64}, "made in 2 environments"),
         ({"pipeline": "0" * 64}, "were trained on differently prepared data"),
-        ({"asynchronous": True}, "no training repeats this one; train it without --asynchronous"),
+        ({"asynchronous": True}, "was trained with --asynchronous, so its result cannot be repeated; train it again"),
     ],
 )
 def test_what_cannot_be_published_does_not_read_the_test_split(
@@ -491,6 +491,6 @@ def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
 
 def test_what_no_training_repeats_is_not_published(toy: str, tmp_path: Path) -> None:
     one = outcome(tmp_path / "runs", "curved", 1, {"right": np.ones(4, bool)}, asynchronous=True)
-    with pytest.raises(UsageError, match="no training repeats this one; train it without --asynchronous"):
+    with pytest.raises(UsageError, match="was trained with --asynchronous, so its result cannot be repeated"):
         publish(toy, papers.load(toy).preset("cpu"), [one], Result("toy", "cpu", [], [], {}))
     assert not (Path(toy).parent / "results").exists()
