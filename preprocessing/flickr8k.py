@@ -110,7 +110,7 @@ class CaptionResult(Result):
         """
         if self.folder is None:
             reason = f"images such as {names[0]} cannot be read: this result was loaded without its corpus"
-            raise InputError("flickr8k", reason, remedy="run preprocessing.flickr8k.prepare")
+            raise InputError(self.card["corpus"]["name"], reason, remedy="run the pipeline on the corpus")
         return self.reader.read([self.folder / name for name in names])
 
 

@@ -67,9 +67,7 @@ def pipeline(
     ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``one_in``: one
     review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
-    check_positive(min_freq=min_freq, max_size=max_size, one_in=one_in)
-    if one_in < 3:
-        raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
+    check_positive(min_freq=min_freq, max_size=max_size)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     chain = (
         ReadCrawl(),
@@ -205,6 +203,11 @@ class HoldOut(Step[Data]):
 
     name: ClassVar[str] = "hold-out"
     one_in: int = 100
+
+    def __post_init__(self) -> None:
+        check_positive(one_in=self.one_in)
+        if self.one_in < 3:
+            raise ParameterError("one_in", self.one_in, "must be at least 3", remedy="choose a larger number")
 
     @property
     def rule(self) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.crawl_reading import Crawl
-from preprocessing.errors import ParameterError, check_positive
+from preprocessing.errors import check_positive
 from preprocessing.naver_crawl import SAMPLE, HoldOut, LeaveOut, ReadCrawl, evaluated_texts, files as files
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data
@@ -44,9 +44,7 @@ def pipeline(
     ``pieces``: an upper bound on the number of pieces. ``max_length``: maximum pieces per review. ``one_in``: one
     review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
-    check_positive(pieces=pieces, max_length=max_length, one_in=one_in)
-    if one_in < 3:
-        raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
+    check_positive(pieces=pieces, max_length=max_length)
     tokenizer = SentencePiece(pieces)
     chain = (
         ReadFilms(),

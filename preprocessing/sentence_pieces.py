@@ -35,7 +35,7 @@ SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 _SAMPLE = "sample sst-2"
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
-_MARKS = re.compile("|".join([r"\\/", r"\\\*", "``", "''", *map(re.escape, _BRACKETS)]))
+_MARKS = re.compile("|".join([r"\\/", r"\\\*", "``", "''", "`", *map(re.escape, _BRACKETS)]))
 _RESTORED = {"\\/": "/", "\\*": "*", "``": '"', "''": '"', "`": "'", **_BRACKETS}
 _NEGATION = re.compile(r" (?=n't(?: |$))")
 
@@ -106,7 +106,7 @@ class UndoTreebank(Step[Data]):
 
 def running_text(sentence: str) -> str:
     """A sentence of the treebank as running text."""
-    plain = _MARKS.sub(lambda found: _RESTORED[found.group()], sentence).replace("`", "'")
+    plain = _MARKS.sub(lambda found: _RESTORED[found.group()], sentence)
     return _NEGATION.sub("", plain)
 
 

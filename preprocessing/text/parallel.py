@@ -1,4 +1,4 @@
-"""Tokenise texts in several processes; the result depends neither on their number nor on how they start."""
+"""Worker processes, and tokenising texts in them; the result depends neither on their number nor on how they start."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import sys
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +40,22 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     if start_method() == "spawn" and type(tokenizer).__module__ == "__main__":
         reason = "is defined in the program that runs, from which worker processes cannot import it"
         raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="move it to a module, or give processes=1")
-    context = multiprocessing.get_context(start_method())
-    others = set(multiprocessing.active_children())
-    with lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
+    with worker_processes(workers, _start_worker, tokenizer) as pool:
         try:
             return _merge(progress(pool.map(_work, chunks), TITLE, UNIT, len(chunks)))
         except BrokenProcessPool as error:
             reason = "a worker process died, most likely out of memory"
             raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="use fewer processes") from error
+
+
+@contextmanager
+def worker_processes(number: int, initializer: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes, each of which calls ``initializer(*arguments)`` first; Ctrl-C ends them at once."""
+    context = multiprocessing.get_context(start_method())
+    others = set(multiprocessing.active_children())
+    with lean_main(), ProcessPoolExecutor(number, context, initializer, arguments) as pool:
+        try:
+            yield pool
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:

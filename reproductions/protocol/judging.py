@@ -174,7 +174,12 @@ def reported_difference(reproduction: Reproduction, claim: Claim, preset: Preset
         return None
     metric = claim.metric or preset.task(claim.better).metrics[0]
     papers_of = {_author_and_year(source) for source in (better.source, worse.source, reproduction.source)}
-    if len(papers_of) > 1 or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
+    if (
+        None in papers_of
+        or len(papers_of) > 1
+        or better.corpus != worse.corpus
+        or {better.metric, worse.metric} != {metric}
+    ):
         return None
     difference = better.value - worse.value
     return -difference if lower_is_better(metric) else difference

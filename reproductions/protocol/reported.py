@@ -30,6 +30,11 @@ class Reported:
         """The value with the decimals of its source, and a mark unless it was checked against the published text."""
         return f"{self.value:.{self.digits}f}{MARKS[self.checked]}"
 
+    @property
+    def by(self) -> str:
+        """The system and the source."""
+        return f"{self.system} ({self.source})"
+
 
 @dataclass(frozen=True)
 class Table:

@@ -57,7 +57,7 @@ def results_readme(
                 *numbers,
                 f"{row.parameters:,}".replace(",", " "),
                 reported.shown if reported else "",
-                f"{reported.system} ({reported.source})" if reported else "",
+                reported.by if reported else "",
                 row.differs,
             ]
         )

@@ -202,9 +202,10 @@ def _in_process(
 
 def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
     """Other scored runs in the same folder that belong to the same results: they were trained with the current settings
-    and recipes of their variants, in the same environment."""
+    and recipes of their variants, in the same environment, on the data of the other seeds of their variants."""
     first = runs[0]
     environment = training_of(first)["environment"]
+    data = {run.variant: _data_of(run) for run in runs}
     others = []
     for variant in preset.variants:
         for path in sorted((first.root / variant.name).glob(f"seed-*/{OUTCOME}")):
@@ -212,9 +213,16 @@ def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
             run = replace(first, variant=variant.name, seed=int(seed)) if seed.isdigit() else None
             if run is None or run in runs or not run.is_trained:
                 continue
-            if trained_as_declared(variant, run.directory) and training_of(run)["environment"] == environment:
+            as_these = trained_as_declared(variant, run.directory) and training_of(run)["environment"] == environment
+            if as_these and data.setdefault(variant.name, _data_of(run)) == _data_of(run):
                 others.append(run)
     return others
+
+
+def _data_of(run: Run) -> tuple[str, dict[str, str]]:
+    """The digest of the prepared data of a trained run, and the SHA-256 of all that it read."""
+    record = training_of(run)
+    return record["pipeline"], record["corpora"]
 
 
 def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:

@@ -127,8 +127,7 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
         differences.add_column(heading, overflow="fold")
     for line in lines:
         if line.reported or line.row.differs:
-            by = f"{line.reported.system} ({line.reported.source})" if line.reported else ""
-            differences.add_row(line.name, by, line.row.differs)
+            differences.add_row(line.name, line.reported.by if line.reported else "", line.row.differs)
     return Group(numbers, *([differences] if differences.rows else []), *_notes(lines))
 
 
@@ -145,8 +144,8 @@ def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     headings, rows = ["variant", f"ours, {first}", *others, "reported", "reported by", "differs"], []
     for line in lines:
         reported = line.reported
-        by = f"{reported.system} ({reported.source})" if reported else ""
-        rows.append([_marked(line), *line.numbers, reported.shown if reported else "none", by, line.row.differs])
+        shown, by = (reported.shown, reported.by) if reported else ("none", "")
+        rows.append([_marked(line), *line.numbers, shown, by, line.row.differs])
     text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{markdown_table(headings, rows)}\n"
     text += "".join(f"\n{note}\n" for note in _notes(lines))
     if result.claims:

@@ -16,6 +16,7 @@ from preprocessing import corpora
 from reproductions.protocol import papers, runner
 from reproductions.protocol.loading import best_parameters
 from reproductions.protocol.own_data import OwnData
+from reproductions.protocol.preparing import by_stage, networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run
@@ -107,12 +108,14 @@ def verify(
 
 
 def _trained(runs: Sequence[Run], options: Mapping[str, Sequence[str]], jobs: int | None) -> list[Outcome]:
-    """Train and score runs, each with the options that change bits, by label; those with such options one by one."""
-    words_of = {run: tuple(options.get(run.label, ())) for run in runs}
-    for words in dict.fromkeys(words_of.values()):
-        alike = [run for run in runs if words_of[run] == words]
-        count = 1 if words else jobs or runner.default_jobs(alike[0].profile)
-        runner.train_all(alike, jobs=count, resume=False, overwrite=False, then_score=True, options=words)
+    """Train and score runs, each with the options that change bits, by label; those with such options one by one. The
+    networks that they start from are trained in the same way, but not scored."""
+    for stage in by_stage([*networks_to_train_first(runs), *runs]):
+        how = {run: (tuple(options.get(run.label, ())), run in runs) for run in stage}
+        for words, scored in dict.fromkeys(how.values()):
+            alike = [run for run in stage if how[run] == (words, scored)]
+            count = 1 if words else jobs or runner.default_jobs(alike[0].profile)
+            runner.train_all(alike, jobs=count, resume=False, overwrite=False, then_score=scored, options=words)
     return [Outcome.of(run) for run in runs]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from preprocessing.errors import InputError
-from preprocessing.text.parallel import lean_main, prepare_worker, start_method
+from preprocessing.text.parallel import prepare_worker, worker_processes
 
 TaskT = TypeVar("TaskT")
 ResultT = TypeVar("ResultT")
@@ -58,6 +57,5 @@ def workers(processes: int | None) -> Iterator[Pool]:
     if number == 1:
         yield Pool(None, 1)
         return
-    context = multiprocessing.get_context(start_method())
-    with lean_main(), ProcessPoolExecutor(number, context, prepare_worker) as executor:
+    with worker_processes(number, prepare_worker) as executor:
         yield Pool(executor, number)

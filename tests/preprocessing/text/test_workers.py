@@ -11,7 +11,7 @@ import time
 import pytest
 
 # Two chunks, each text of which takes long: the workers are in the middle of one when their parent ends.
-PROGRAM = """
+TOKENIZING = """
 import multiprocessing, sys, time
 from preprocessing.text import parallel
 from preprocessing.text.tokenizers import Whitespace
@@ -24,6 +24,16 @@ class Slow(Whitespace):
 multiprocessing.get_context(parallel.start_method())
 print("started", flush=True)
 parallel.tokenize_all(Slow(), ["text"] * (2 * parallel.CHUNK), processes=2)
+"""
+MAPPING = """
+import multiprocessing, time
+from preprocessing.bitext.bounded.pool import workers
+from preprocessing.text import parallel
+
+multiprocessing.get_context(parallel.start_method())
+print("started", flush=True)
+with workers(2) as pool:
+    list(pool.map(time.sleep, [100.0, 100.0]))
 """
 
 
@@ -43,9 +53,10 @@ def lives(process: int) -> bool:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="reads /proc")
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_workers_end_with_their_parent(ending: signal.Signals) -> None:
+@pytest.mark.parametrize("program", [TOKENIZING, MAPPING], ids=["tokenizing", "mapping"])
+def test_workers_end_with_their_parent(program: str, ending: signal.Signals) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as parent:
         assert parent.stdout and parent.stdout.readline() == "started\n"
         deadline = time.monotonic() + 60

@@ -17,7 +17,7 @@ from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.judging import after_holm, judge, known_deviation, power, reported_difference
 from reproductions.protocol.reported import Reported, Table
-from reproductions.protocol.reproduction import Preset
+from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.protocol.tabulated import CPU as TABULATED, row
@@ -287,10 +287,10 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
     table = Table("Someone (1969), Table 2", corpus="figures", metric="accuracy")
     curved, straight = table.entry("a network", 96.0), table.entry("a perceptron", 75.5)
 
-    def reported(first: Reported | None, second: Reported | None) -> float | None:
+    def reported(first: Reported | None, second: Reported | None, paper: Reproduction = REPRODUCTION) -> float | None:
         sides = {"curved": first, "straight": second}
         variants = tuple(replace(CPU.variant(name), beside=beside) for name, beside in sides.items())
-        return reported_difference(REPRODUCTION, BETTER, replace(CPU, variants=variants))
+        return reported_difference(paper, BETTER, replace(CPU, variants=variants))
 
     assert reported(curved, straight) == pytest.approx(20.5)
     assert reported(curved, None) is None and reported(None, straight) is None
@@ -300,6 +300,8 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
     assert reported(curved, replace(straight, source="Someone (1969), Table 3")) == pytest.approx(20.5)
     assert reported(*(replace(one, source="Else (1970), Table 2") for one in (curved, straight))) is None
     assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
+    repositories = (replace(curved, source="one/repository"), replace(straight, source="another/repository"))
+    assert reported(*repositories, replace(REPRODUCTION, source="of our own")) is None  # not one paper, but none
 
 
 @pytest.mark.parametrize(

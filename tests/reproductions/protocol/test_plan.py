@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,4 +90,18 @@ def test_runs_of_earlier_commands_belong_to_the_results_unless_they_have_other_s
         train(one, resume=False, overwrite=False, then_score=True)
     assert scored_before(preset, [first]) == [second] and scored_before(preset, [first, second]) == []
     write_json(second.directory / "config.json", {"settings": {}, "recipe": {}})
+    assert scored_before(preset, [first]) == []
+
+
+@pytest.mark.parametrize("change", [{"pipeline": "0" * 64}, {"corpora": {"train": "0" * 64}}])
+def test_runs_of_earlier_commands_on_other_data_do_not_belong_to_the_results(
+    change: dict[str, object], toy: str, tmp_path: Path
+) -> None:
+    preset = papers.load(toy).preset("smoke")
+    first, second = (run(tmp_path, "curved", seed, paper=toy) for seed in (1, 2))
+    for one in (first, second):
+        train(one, resume=False, overwrite=False, then_score=True)
+    assert scored_before(preset, [first]) == [second]
+    record = second.directory / "training.json"
+    write_json(record, json.loads(record.read_text()) | change)
     assert scored_before(preset, [first]) == []

@@ -19,7 +19,7 @@ from preprocessing.arrays import write_arrays
 from reproductions.protocol import conclude, papers, runner
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Run
+from reproductions.protocol.runs import Outcome, Run
 from reproductions.protocol.training import score, train
 from reproductions.protocol.verification import _checks, _with_published
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
@@ -83,6 +83,17 @@ def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_pa
     assert answer.code == 0, answer.out + answer.err
     alter(toy, options={})
     assert gluon_attn("verify", toy, "--variant", "curved").out.startswith("DIFFERS curved/1")
+
+
+def test_a_network_that_another_starts_from_is_trained_with_its_own_options(toy: str, tmp_path: Path) -> None:
+    first, second = (run(tmp_path / "runs", name, paper=toy) for name in ("curved", "pretrained"))
+    publish([first], pieces=3)
+    in_pieces = Outcome.of(first)
+    publish([second])  # in one piece
+    alter(toy, options={first.label: ["--pieces", "3"]})
+    assert in_pieces.record["pieces"] == 3
+    answer = gluon_attn("verify", toy, "--variant", "pretrained")
+    assert answer.code == 0, answer.out + answer.err
 
 
 def test_published_outcomes_are_compared_item_by_item(toy: str, tmp_path: Path) -> None:
