@@ -29,7 +29,7 @@ The paper mixes both models with equal weights. Here the weight of the network d
 occur together as a context in the training text, and maximises the likelihood of the validation text. Both are shown.
 
 Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
-network, and more than they help n-grams; n-grams of five words are better than longer ones; the network is better
+network, and more than they help n-grams; 5-grams are better than longer n-grams; the network is better
 without direct connections; words with similar features have similar meaning (section 1), and skip-gram vectors capture
 meaning better (Mikolov et al., 2013).
 """
@@ -122,7 +122,7 @@ ANOTHER_RECIPE = "ours has other sizes, dropout, features shared with the output
 
 
 def network_of(order: int, *, direct: bool = False) -> Variant[Any]:
-    name, title = f"n{order}", f"network, {order - 1} word{'s' if order > 2 else ''} before"
+    name, title = f"n{order}", f"network, n = {order}"
     return Variant(
         f"{name}-direct" if direct else name,
         f"{title}, direct connections" if direct else title,
@@ -137,7 +137,7 @@ def network_of(order: int, *, direct: bool = False) -> Variant[Any]:
 def ngrams_of(order: int) -> Variant[Any]:
     return Variant(
         f"kn{order}",
-        f"Kneser-Ney n-grams, {order - 1} word{'s' if order > 2 else ''} before",
+        f"Kneser-Ney {order}-grams",
         ngrams.NgramSettings(order=order),
         Recipe(epochs=1, batch_size=1, learning_rate=0.0),  # counting
         task=ngrams.NgramModelling("ptb"),
@@ -190,7 +190,7 @@ REPRODUCTION = Reproduction(
         Variant("skip-gram", "skip-gram, word vectors", SkipGram(), SKIP_GRAM, task=VECTORS),
     ),
     claims=(
-        Better("network", "The network is better than n-grams of as many words: five", "n5", "kn5", source="sec. 4.2"),
+        Better("network", "The network with n = 5 is better than Kneser-Ney 5-grams", "n5", "kn5", source="sec. 4.2"),
         Measured(
             "mixture-network",
             "The mixture with n-grams, weighted on validation, is better than the network",
@@ -206,13 +206,13 @@ REPRODUCTION = Reproduction(
             ngram_results.mixture_below_ngrams,
             reported=BROWN_NGRAMS.value - BROWN_MIXTURE.value,
         ),
-        Better("longer-5", "Five words are better than three for the network", "n5", "n3", source="sec. 4.2"),
-        Better("longer-8", "Eight words are better than five for the network", "n8", "n5"),
-        Better("longer-ngrams", "Five words are better than eight for n-grams", "kn5", "kn8"),
+        Better("longer-5", "For the network, n = 5 is better than n = 3", "n5", "n3", source="sec. 4.2"),
+        Better("longer-8", "For the network, n = 8 is better than n = 5", "n8", "n5"),
+        Better("longer-ngrams", "5-grams are better than 8-grams", "kn5", "kn8"),
         *(
             Measured(
                 f"longer-more-{long}",
-                f"From {short} words to {long} the network gains more than n-grams",
+                f"From n = {short} to n = {long} the network gains more than n-grams",
                 "sec. 4.2",
                 (f"n{short}", f"n{long}", f"kn{short}", f"kn{long}"),
                 ngram_results.gains_more,

@@ -90,7 +90,7 @@ REPRODUCTION = Reproduction(
         Variant("encdec", "RNN encoder-decoder", full, STANDARD, beside=WITH_RNN, differs=RESCORES),
         Variant("encdec-small", f"RNN encoder-decoder{SMALLER}", small, SMALL, seeds=(1,)),
         Variant("start-only", f"source vector in the initial state only{SMALLER}", start_only, SMALL, seeds=(1,)),
-        Variant("plain-readout", f"tanh for maxout{SMALLER}", plain_readout, SMALL, seeds=(1,)),
+        Variant("plain-readout", f"tanh instead of maxout{SMALLER}", plain_readout, SMALL, seeds=(1,)),
     ),
     claims=(
         Better(

@@ -22,8 +22,8 @@ predicted. *masks-40* predicts 40 % of the pieces, as Wettig et al. (2023) recom
 10 000). Next to them: random weights, fastText, and the best Bi-GRU of `naver_self_attention`, with word vectors too.
 
 A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on the sentences of SST-2. Its
-validation accuracy is 88.65 (all one seed); half the rate gave 88.30, three epochs with token dropout 87.50, the first
-token's state 87.16. An epoch on the last 62 pieces of IMDb's reviews before gave 88.88, with half the rate 89.33.
+validation accuracy is 88.65 (one seed, as all here); half the learning rate gave 88.30, three epochs with token dropout
+87.50, the first token's state 87.16. One epoch on ends of IMDb's reviews first gave 88.88, and 89.33 at half the rate.
 """
 
 from __future__ import annotations
@@ -238,13 +238,13 @@ REPRODUCTION = Reproduction(
         "Minutes in the figure are not all comparable: an update of `pretraining` (`fast`) took 0.6 times as much as "
         "one of `pretraining-30` (`portable`); two (`-10` and `-continued`) ran on a faster processor.",
         "Pretraining has one seed: intervals do not include how it varies, and no claim is made on perplexities. "
-        "`continued` changes length and share of masked pieces together; `masking` measures the second alone.",
+        "`continued` changes both length and share of masked pieces; `masking` measures the share alone.",
         "With few labels the epoch is selected on all 15 015 validation reviews; all seeds have the same labels. More "
         "epochs would gain the Bi-GRU without vectors 0.4 to 0.9 points on validation (one seed). The text of the word "
         "vectors has near copies of test reviews, that of BERT does not. `no-pairs` is read at its first token, "
         "`left-to-right` at its last. The Bi-GRU drops 30 % of its tokens, BERT none. After `bert` was scored on test, "
         "dropping 20 % was tried: it would gain 0.7 points on validation with 10 000 labels, and 0.1 with all (one "
         "seed each), and the claims on fastText were added; `word-vectors-continued` was added before `bert-continued` "
-        "was scored. `published` has the best of four recipes without IMDb; `published-random` the only one.",
+        "was scored. `published` has the best of four recipes tried without IMDb; `published-random` had one.",
     ),
 )

@@ -20,7 +20,7 @@ paper uses weight decay, and SGD for fine-tuning.
 
 Claims: on little data ViT is worse than the ResNet, and the gap closes as the data grow; positions help, and their kind
 does not matter; the hybrid is better at small budgets; class token and mean are equal if the learning rate is tuned.
-Result: against Figure 4 the distance to the ResNet grows with the data, within 5 epochs and without pre-training.
+Result: contrary to Figure 4, the distance to the ResNet grows with the data, within 5 epochs and without pre-training.
 """
 
 from __future__ import annotations
@@ -183,9 +183,9 @@ REPRODUCTION = Reproduction(
             "resnet", "ResNet, as many parameters and minutes as the hybrid", large_resnet, DEEP, BASELINE, seeds=(1,)
         ),
         replace(ablation("class", "class token, 1-D positions"), beside=ONE_D, differs=SCALE),
-        ablation("class-fast", f"class token, rate {FAST}", FAST),
+        ablation("class-fast", f"class token, learning rate {FAST}", FAST),
         ablation("mean", "mean of all tokens", pooling="mean"),
-        ablation("mean-fast", f"mean of all tokens, rate {FAST}", FAST, pooling="mean"),
+        ablation("mean-fast", f"mean of all tokens, learning rate {FAST}", FAST, pooling="mean"),
         positions("none", "no positions", NO_POSITIONS),
         positions("2-d", "2-D positions", TWO_D),
         positions("relative", "relative positions", RELATIVE),

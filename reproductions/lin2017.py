@@ -118,7 +118,7 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=replace(tiny, attention_units=min(8, old.attention_units)), recipe=SMOKE)
 
 
-MAXIMUM = "no attention: maximum of the states"
+MAXIMUM = "no attention: max pooling over the states"
 ON_IMDB = "the paper has twenty times as many reviews, of Yelp, in five classes"
 ON_SST = "the paper has tweets of the Age corpus"
 IMDB_SIX, SST_SIX = (f"{differs}, and 30 hops, not six" for differs in (ON_IMDB, ON_SST))

@@ -178,7 +178,7 @@ REPRODUCTION = Reproduction(
     variants=(
         Variant(
             "best",
-            "global (general), reversed source, dropout, input feeding, byte pairs",
+            "global (general), reversed source, dropout, input feeding, BPE",
             full,
             replace(STANDARD, epochs=16),
             beside=PEER,

@@ -62,7 +62,7 @@ MORPHEMES = "Morphemes are better than whitespace-separated words"
 COPIES = "Copies of test reviews in the training file raise accuracy"
 LONGER = "Reading 60 tokens instead of 30 helps syllables more than morphemes"
 RARE = "Removing stop words helps more if rare tokens are kept"
-VARY = "These pipelines with Mecab, drawn at random, vary more than these kinds of attention"
+VARY = "Accuracy varies more over random pipelines with Mecab than over three kinds of attention"
 
 BASE, STRONG, RARE_STOPPED = "base", "strong", "min-freq-1-stop-wikidocs-mecab"
 RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")
@@ -241,10 +241,10 @@ REPRODUCTION = Reproduction(
         "Means over seeds of the six pipelines with Mecab are 84.70 to 86.53, a range of 1.83 points and a standard "
         "deviation of 0.67; that of the three kinds of attention is 0.17 (`pipelines`). The lowest, `random-11`, is "
         "the only one that removes stop words by tag; without it the deviation is 0.25.",
-        "`no-leaks` has no test reviews in train, so both its accuracies are the same. The claim `leaks-copied` was "
-        "added after `leaks` had been scored, which is about all test reviews, most of them without a copy.",
+        "`no-leaks` has no test reviews in train, so both its accuracies are the same. `leaks` is about all test "
+        "reviews, most of which have no copy in train; `leaks-copied`, on the others, was added after it was scored.",
         "With the stronger network, which reads 120 tokens, removing stop words by tag costs 1.91 points, and the list "
-        "of the Mecab tutorial 0.23, which adds 0.30 with the post's network: of the tokens that are left, more fit "
-        "into 30, which may be why; no claim tests it.",
+        "of the Mecab tutorial 0.23. With the post's network this list gains 0.30, perhaps because more of the other "
+        "tokens fit into its 30; no claim tests this.",
     ),
 )

@@ -11,7 +11,7 @@ learned on both languages. BLEU is computed on lower-cased tokens, as peers on M
 without case are comparable. Further columns score the same translations as subwords that are not joined to words, and
 as detokenised text by sacreBLEU with its tokenizers 13a, intl, none and char, all lower-cased except for one.
 
-Claims: byte pairs are better than words; lower-casing helps; a network without case loses more than 5 points when it is
+Claims: BPE is better than words; lower-casing helps; a network without case loses more than 5 points when it is
 scored with case; truecasing is better than the original case; BLEU on subwords is more than 2 points higher.
 """
 
@@ -46,8 +46,8 @@ Changes = Mapping[str, Any]
 ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     "tokens": {
         "words": ("words", {"tokens": "words"}),
-        "bpe-1000": ("1 000 byte pairs", {"operations": 1_000}),
-        "bpe-10000": ("10 000 byte pairs", {"operations": 10_000}),
+        "bpe-1000": ("BPE, 1 000 merges", {"operations": 1_000}),
+        "bpe-10000": ("BPE, 10 000 merges", {"operations": 10_000}),
         "sentencepiece-4000": ("SentencePiece, 4 000 pieces", {"tokens": "sentencepiece", "pieces": 4_000}),
     },
     "case": {
@@ -75,13 +75,19 @@ REPRODUCTION = Reproduction(
     task=GERMAN,
     reported=(),
     variants=(
-        chosen(BASE, "lower-cased, 5 000 byte pairs", {}),
+        chosen(BASE, "lower-cased, BPE with 5 000 merges", {}),
         *(chosen(name, title, changes) for choices in ASPECTS.values() for name, (title, changes) in choices.items()),
     ),
     claims=(
-        Better("subwords", "Byte pairs are better than words", BASE, "words"),
+        Better("subwords", "BPE is better than words", BASE, "words"),
         Better("case", "Lower-casing helps", BASE, "cased"),
-        Better("truecased", "Scored with case, truecasing is better", "truecased", "cased", metric="bleu_cased"),
+        Better(
+            "truecased",
+            "Scored with case, truecasing is better than the original case",
+            "truecased",
+            "cased",
+            metric="bleu_cased",
+        ),
         Measured(
             "pieces",
             "BLEU on subwords is more than 2 points higher than on words",
@@ -105,8 +111,8 @@ REPRODUCTION = Reproduction(
     paper=Override(lambda variant: variant if variant.name == BASE else None, seeds=(1, 2, 3)),
     columns=(*ChosenTranslation.columns, COLUMN),
     notes=(
-        "One network is trained so far: the verdicts are about how its translations are scored. The claims on tokens "
-        "and case wait for the other networks.",
+        "Only `base` is trained so far, with three seeds: the verdicts are about how its translations are scored. The "
+        "claims on tokens and case wait for the other variants.",
         "*BLEU of subwords* compares the network's own tokens, not joined to words. *sacreBLEU, cased* keeps the case "
         "of both sides. *Tokenizer intl*, *none* and *char* are other tokenizers of sacreBLEU, on lower-cased text; "
         "*none* splits at spaces only.",

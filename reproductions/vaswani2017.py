@@ -231,8 +231,8 @@ REPRODUCTION = Reproduction(
         "The margin of 0.5 BLEU and the threshold of half a head's attention are our choices. Figures are of seed 1; "
         "alignments are means over the heads of the last layer. Seed 1 alone supported `dropout-perplexity`. The rows "
         "of Table 3 have not converged: twice the epochs gain `small` 1.1 BLEU (`epochs-28`, one seed).",
-        "Seed 3 of `transformer` (36 epochs) and of `rnnsearch` (28) ran side by side: 63 and 38 minutes. Seeds 1 and "
-        "2 ran beside other work: 92 and 93, and 100 and 100 minutes; `time`, computed from these, was inconclusive.",
+        "Seed 3 of `transformer` (36 epochs) and of `rnnsearch` (28) ran side by side: 63 and 38 processor minutes. "
+        "Seeds 1 and 2, beside other work: 92 and 93, and 100 and 100; `time`, computed from these, was inconclusive.",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "
         "on `transformer-fr`, because those two seeds lack it.",

@@ -159,8 +159,8 @@ REPRODUCTION = Reproduction(
             differs=PEER_DIFFERS,
         ),
         row("att", "HN-ATT: attention on both levels", att, RECIPE, DRAWN, beside=ATT, differs=SCALE),
-        row("ave", "HN-AVE: means on both levels", replace(att, pooling="mean"), RECIPE, beside=AVE, differs=SCALE),
-        row("max", "HN-MAX: maxima on both levels", replace(att, pooling="max"), RECIPE, beside=MAX, differs=SCALE),
+        row("ave", "HN-AVE: mean pooling on both", replace(att, pooling="mean"), RECIPE, beside=AVE, differs=SCALE),
+        row("max", "HN-MAX: max pooling on both", replace(att, pooling="max"), RECIPE, beside=MAX, differs=SCALE),
         row(
             "flat",
             "one Bi-GRU with attention over the first 400 words",

@@ -112,8 +112,10 @@ def test_what_removing_stop_words_costs_the_stronger_network() -> None:
     note, preset = papers.load("naver_preprocessing").notes[5], papers.load("naver_preprocessing").preset("cpu")
     lengths = [preset.variant(name).settings.max_length for name in ("strong", "base")]
     assert f"reads {lengths[0]} tokens, removing stop words by tag costs {strong - tagged:.2f} points" in note
-    assert f"tutorial {strong - strong_listed:.2f}, which adds {listed - base:.2f} with" in note
-    assert f"more fit into {lengths[1]}, which may be why" in note
+    assert (
+        f"tutorial {strong - strong_listed:.2f}. With the post's network this list gains {listed - base:.2f}," in note
+    )
+    assert f"more of the other tokens fit into its {lengths[1]};" in note
 
 
 def test_what_60_tokens_are_worth() -> None:
@@ -358,8 +360,8 @@ def test_how_long_the_transformers_trained() -> None:
         for name in ("transformer", "rnnsearch")
     )
     note = papers.load("vaswani2017").notes[1]
-    assert f"ran side by side: {fast[2]} and {slow[2]} minutes" in note
-    assert f"{fast[0]} and {fast[1]}, and {slow[0]} and {slow[1]} minutes" in note
+    assert f"ran side by side: {fast[2]} and {slow[2]} processor minutes" in note
+    assert f"{fast[0]} and {fast[1]}, and {slow[0]} and {slow[1]};" in note
     (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "time")
     assert claim["verdict"] == "inconclusive" and claim["measure"].endswith("at the minutes per epoch of seed 3")
 
