@@ -98,6 +98,11 @@ class Objective:
         if self.select not in known:
             raise UsageError(f"metric {self.select!r} cannot select an epoch; choose one of {', '.join(sorted(known))}")
 
+    @classmethod
+    def untrained(cls, evaluate: Callable[[Any], Mapping[str, float]], *, select: str) -> Objective:
+        """The objective of a model without gradients, which has one epoch without steps."""
+        return cls(lambda _: (), 0, lambda *_: None, evaluate, select)
+
     def epoch_batches(self, generator: np.random.RandomState, epoch: int) -> Iterator[Batch]:
         """Yield the batches of an epoch, counted from 1, as they are at their steps."""
         for number, batch in enumerate(self.batches(generator)):

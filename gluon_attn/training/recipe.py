@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -88,5 +89,11 @@ class Recipe:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields by name, as in ``config.json``; fields added later are included only if they are set."""
-        unset = {name for name in _LATER if getattr(self, name) == type(self).__dataclass_fields__[name].default}
-        return {name: value for name, value in asdict(self).items() if name not in unset}
+        return fields_as_json(self, later=_LATER)
+
+
+def fields_as_json(instance: Any, *, later: Iterable[str]) -> dict[str, Any]:
+    """The fields of a dataclass by name, without those of ``later`` that have their default: fields that were added
+    after the first published trainings, whose configurations do not name them."""
+    unset = {name for name in later if getattr(instance, name) == type(instance).__dataclass_fields__[name].default}
+    return {name: value for name, value in asdict(instance).items() if name not in unset}

@@ -53,8 +53,11 @@ class RunDirectory:
                 _check_same(config, config_path)
             elif self.checkpoint.exists():
                 raise UsageError(f"{config_path}: missing, and a checkpoint is here; replace the run (--overwrite)")
+        if path.is_symlink():
+            path.resolve().mkdir(parents=True, exist_ok=True)  # the folder was removed, the link stays
         for part in path.glob(".*.part"):  # a killed process was writing them
             part.unlink()
+        shutil.rmtree(_replaced(path), ignore_errors=True)  # or deleting this
         write_text(config_path, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
     def save(self, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
@@ -90,13 +93,16 @@ class ReadOnlyRunDirectory(RunDirectory):
 
 
 def _remove(path: Path) -> None:
-    directory = path.resolve()  # where a link leads to
-    replaced = directory.with_name(f".{directory.name}.replaced")
+    replaced = _replaced(path)
     shutil.rmtree(replaced, ignore_errors=True)
-    directory.rename(replaced)  # atomically, so that no file of the old run is mistaken for one of the new run
-    if path.is_symlink():
-        directory.mkdir()  # the link stays
+    path.resolve().rename(replaced)  # atomically, so that no file of the old run is mistaken for one of the new run
     shutil.rmtree(replaced)
+
+
+def _replaced(path: Path) -> Path:
+    """Where the folder of a run, or that which a link leads to, is moved to be deleted."""
+    directory = path.resolve()
+    return directory.with_name(f".{directory.name}.replaced")
 
 
 def _check_same(config: Mapping[str, Any], path: Path) -> None:

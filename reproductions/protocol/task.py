@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -20,7 +20,7 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Objective
-from gluon_attn.training.recipe import Recipe
+from gluon_attn.training.recipe import Recipe, fields_as_json
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import DataOptions, OwnData
@@ -46,8 +46,7 @@ class Settings(ABC):
 
     def as_json(self) -> dict[str, Any]:
         """The settings by name, as ``config.json`` holds them; fields added later are included only if they are set."""
-        unset = {name for name in self.later if getattr(self, name) == type(self).__dataclass_fields__[name].default}
-        return {name: value for name, value in asdict(self).items() if name not in unset}
+        return fields_as_json(self, later=self.later)
 
 
 class PreparedData(Protocol):

@@ -325,7 +325,7 @@ class WithoutTraining(Drives[UntrainedSettings]):
             error = float(np.abs(self.steer(model, settings, frames).degrees - frames.target).mean())
             return {"error": error, "loss": error}
 
-        return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="error")
+        return Objective.untrained(evaluate, select="error")
 
     def steer(self, model: Any, settings: UntrainedSettings, frames: Frames) -> Predictions:
         """The first frame of a stretch has no previous frame; its prediction is 0."""

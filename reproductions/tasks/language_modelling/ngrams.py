@@ -85,7 +85,7 @@ class NgramModelling(WordPrediction[NgramSettings]):
             loss = float(self.losses(model, settings, data, data.prepared.validation.ids).mean())
             return {"perplexity": perplexity_of(loss), "loss": loss}
 
-        return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="perplexity")
+        return Objective.untrained(evaluate, select="perplexity")
 
     def losses(self, model: Any, settings: NgramSettings, data: LanguageModellingData, ids: np.ndarray) -> np.ndarray:
         losses: np.ndarray = -model.log_probabilities(ids)

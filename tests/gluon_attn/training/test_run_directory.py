@@ -45,6 +45,29 @@ def test_overwriting_a_link_removes_the_run_that_it_leads_to(tmp_path: Path) -> 
     assert os.listdir(tmp_path / "run") == os.listdir(tmp_path / "elsewhere") == ["config.json"]
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_overwriting_may_be_killed_before_the_earlier_run_is_deleted(
+    linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("elsewhere" if linked else "run")
+    folder.mkdir()
+    (folder / "outcome.json").write_text("{}", encoding="utf-8")
+    if linked:
+        (tmp_path / "run").symlink_to(folder)
+    before = sorted(os.listdir(tmp_path))
+
+    def killed(path: Path, ignore_errors: bool = False) -> None:
+        if not ignore_errors:
+            raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr("gluon_attn.training.run_directory.shutil.rmtree", killed)
+        RunDirectory(tmp_path / "run", CONFIG, overwrite=True, markers=["outcome.json"])
+    assert os.listdir(tmp_path / f".{folder.name}.replaced") == ["outcome.json"]
+    RunDirectory(tmp_path / "run", CONFIG, markers=["outcome.json"])
+    assert sorted(os.listdir(tmp_path)) == before and os.listdir(tmp_path / "run") == ["config.json"]
+
+
 def test_a_checkpoint_without_its_configuration_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.npz").write_bytes(b"")
     assert refusal(tmp_path, resume=True).startswith(f"{tmp_path / 'config.json'}: missing")
