@@ -19,7 +19,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.archives import contents
-from preprocessing.corpora.reading import FETCH_AGAIN
+from preprocessing.corpora.reading import FETCH_AGAIN, check_count
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 
@@ -81,9 +81,8 @@ def read_images(path: Path) -> StoredImages:
 
 def check_official(path: Path, stored: StoredImages, files: CorpusFiles) -> None:
     """Raise InputError unless the number and the SHA-256 of the images are those of the registry."""
-    rows, content = files.rows.get(PART), files.contents.get(PART)
-    if rows is not None and len(stored) != rows:
-        raise InputError(path, f"{len(stored)} images, the official corpus has {rows}", remedy=FETCH_AGAIN)
+    check_count(path, len(stored), files.rows.get(PART), "images")
+    content = files.contents.get(PART)
     if content is not None and (actual := content_sha256(stored)) != content:
         reason = f"the images together have SHA-256 {actual}, the known ones {content}"
         raise InputError(path, reason, remedy=f"some are altered: {FETCH_AGAIN}")

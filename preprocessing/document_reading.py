@@ -15,7 +15,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.archives import contents
-from preprocessing.corpora.reading import FETCH_AGAIN, check_text, decoded
+from preprocessing.corpora.reading import FETCH_AGAIN, check_count, check_text, decoded
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -162,9 +162,8 @@ def _key(path: Path, name: str) -> DocumentKey | None:
 
 
 def _check_official(path: Path, documents: Mapping[DocumentKey, bytes], files: CorpusFiles) -> None:
-    rows, content = files.rows.get(PART), files.contents.get(PART)
-    if rows is not None and len(documents) != rows:
-        raise InputError(path, f"{len(documents)} documents, the official corpus has {rows}", remedy=FETCH_AGAIN)
+    check_count(path, len(documents), files.rows.get(PART), "documents")
+    content = files.contents.get(PART)
     if content is not None and (actual := content_sha256(documents)) != content:
         reason = f"the documents together have SHA-256 {actual}, the official ones {content}"
         raise InputError(path, reason, remedy=f"some are altered: {FETCH_AGAIN}")

@@ -22,7 +22,7 @@ from PIL import __version__ as pillow_version
 
 from preprocessing.arrays import write_arrays
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.corpora.reading import FETCH_AGAIN
+from preprocessing.corpora.reading import check_count
 from preprocessing.driving_reading import FULL_LOCK, LogRow, read_drive
 from preprocessing.errors import InputError, ParameterError, check_above_zero, check_choice, check_positive
 from preprocessing.files import result_directory, write_json
@@ -173,9 +173,7 @@ class ReadDrive(Step[DriveData]):
         files = context.corpus(self.name)
         log = files.path(LOG)
         drive = read_drive(files.path(FRAMES), log, self.resized)
-        expected = files.rows.get(LOG)
-        if expected is not None and len(drive.rows) != expected:
-            raise InputError(log, f"{len(drive.rows)} rows, the official file has {expected}", remedy=FETCH_AGAIN)
+        check_count(log, len(drive.rows), files.rows.get(LOG))
         seconds = np.array([row.seconds for row in drive.rows])
         steps = np.diff(seconds)
         wide = np.flatnonzero(steps > self.longest_gap)

@@ -25,7 +25,7 @@ import numpy as np
 from PIL import Image
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, has_half_pair, read_bytes, read_lines
+from preprocessing.corpora.reading import FETCH_AGAIN, check_count, has_half_pair, read_bytes, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.images.reader import ImageReader
 from preprocessing.pipeline import card
@@ -211,8 +211,7 @@ def _read_official(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
     used: dict[str, str] = {}
     for part in SPLITS:
         names = read_lines(files.path(part))
-        if (rows := files.rows.get(part)) is not None and len(names) != rows:
-            raise InputError(files.path(part), f"{len(names)} images, the official file has {rows}", remedy=FETCH_AGAIN)
+        check_count(files.path(part), len(names), files.rows.get(part), "images")
         for line, name in enumerate(names, start=1):
             if name in used:
                 reason = f"{name} is in {used[name]} already"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN
+from preprocessing.corpora.reading import check_count
 from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
@@ -154,8 +154,7 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
             reason = f"label {label[:20]!r}, expected 0 or 1"
             raise InputError(path, reason, line=number, remedy="use 0 for negative, 1 for positive")
     labels = [LABELS[label] for label in table.labels]
-    if rows is not None and len(labels) != rows:
-        raise InputError(path, f"{len(labels)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
+    check_count(path, len(labels), rows)
     return Split.of(table.texts, row_id=table.row_ids, label=np.array(labels, np.int8))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora.reading import check_count
 from preprocessing.crawl_reading import Crawl, read_crawl, single_spaces
 from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
@@ -139,10 +140,9 @@ class ReadCrawl(Step[Data]):
 
 def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
     """Raise InputError unless the reviews are those of the official crawl; its archives may differ in their bytes."""
-    path, rows, content = corpus.path("raw"), corpus.rows.get("raw"), corpus.contents.get("raw")
+    path, content = corpus.path("raw"), corpus.contents.get("raw")
     remedy = "fetch it again; pass a crawl of your own by locate.given"
-    if rows is not None and len(crawl.reviews) != rows:
-        raise InputError(path, f"{len(crawl.reviews)} reviews, the official crawl has {rows}", remedy=remedy)
+    check_count(path, len(crawl.reviews), corpus.rows.get("raw"), "reviews", remedy=remedy)
     if content is not None and crawl.sha256 != content:
         reason = f"SHA-256 of its films is {crawl.sha256}, the official crawl has {content}"
         raise InputError(path, reason, remedy=remedy)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
+from preprocessing.corpora.reading import check_count, check_text, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
@@ -128,8 +128,7 @@ def read_text(path: Path, *, rows: int | None = None) -> Split:
         if END_OF_LINE in line.split():
             reason = f"contains the word {END_OF_LINE}, which marks the ends of lines"
             raise InputError(path, reason, line=number, remedy="remove it: the end of the line is added")
-    if rows is not None and len(lines) != rows:
-        raise InputError(path, f"{len(lines)} lines, the official file has {rows}", remedy=FETCH_AGAIN)
+    check_count(path, len(lines), rows, "lines")
     return Split.of(lines, row_id=[str(number) for number in range(1, len(lines) + 1)])
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
+from preprocessing.corpora.reading import check_count, check_text, read_lines
 from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
@@ -129,8 +129,7 @@ def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Spli
             start = line.split(" ")[0][:20]
             remedy = f"begin the line with one of {', '.join(known)} and one space"
             raise InputError(path, f"label {start!r}, expected 0 to {classes - 1}", line=number, remedy=remedy)
-    if rows is not None and len(lines) != rows:
-        raise InputError(path, f"{len(lines)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
+    check_count(path, len(lines), rows)
     return Split.of(
         [line[2:] for line in lines],
         row_id=[str(number) for number in range(1, len(lines) + 1)],

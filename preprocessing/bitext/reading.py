@@ -12,7 +12,7 @@ import numpy as np
 from preprocessing.bitext.data import Bitext, Pair
 from preprocessing.bitext.segments import RULE as SEGMENTS, is_markup, read_segments
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
+from preprocessing.corpora.reading import FETCH_AGAIN, check_count, check_text, read_lines
 from preprocessing.errors import InputError, MissingError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
@@ -166,10 +166,7 @@ def read_collection(
             if files.origin == "given":
                 check_text(path, text, line=line, longest=longest)
     for part in collection.parts(source, target):
-        expected = files.rows.get(part)
-        if expected is not None and len(texts[0]) != expected:
-            reason = f"{len(texts[0])} rows, the official file has {expected}"
-            raise InputError(files.path(part), reason, remedy=FETCH_AGAIN)
+        check_count(files.path(part), len(texts[0]), files.rows.get(part))
     ids = (f"{collection.part}:{line}" for line in range(first, first + len(texts[0])))
     return list(zip(ids, *texts, strict=True))
 

@@ -89,6 +89,12 @@ def has_half_pair(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
+def check_count(path: Path, found: int, expected: int | None, unit: str = "rows", *, remedy: str = FETCH_AGAIN) -> None:
+    """Raise InputError unless as many rows were read as the official corpus has; None if that is not known."""
+    if expected is not None and found != expected:
+        raise InputError(path, f"{found} {unit}, the official corpus has {expected}", remedy=remedy)
+
+
 def check_text(where: str | PathLike[str], text: str, *, line: int | None = None, longest: int) -> None:
     """Raise InputError for a text in your own files that must be a mistake: with a NUL, or with more than ``longest``
     characters."""

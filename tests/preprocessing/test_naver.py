@@ -67,7 +67,7 @@ def test_a_valid_file(tmp_path: Path) -> None:
         (GOOD + b"3\t\xff\t1\n4\ty\t1\n", 4, "invalid UTF-8 (byte 0xff", "UTF-8"),
         (GOOD + "3\t좋".encode()[:-1], 4, "invalid UTF-8", "fetch"),
         (GOOD + b"3\tx\t1", 4, "the last line has no line feed", "fetch"),
-        (GOOD + b"3\tx\t1\n", None, "3 rows, the official file has 2", "fetch"),
+        (GOOD + b"3\tx\t1\n", None, "3 rows, the official corpus has 2", "fetch"),
     ],
 )
 def test_each_fault_is_named_with_its_line(

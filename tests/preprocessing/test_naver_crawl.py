@@ -160,7 +160,7 @@ def test_another_crawl_is_not_accepted_as_the_official_one(tmp_path: Path) -> No
     files = own(tmp_path)
     sha256 = read_crawl(files.paths["raw"]).sha256
     assert len(prepared(replace(files, rows={"raw": 10}, contents={"raw": sha256})).splits) == 3
-    with pytest.raises(InputError, match=r"raw\.tar\.xz: 10 reviews, the official crawl has 712404; fetch it again"):
+    with pytest.raises(InputError, match=r"raw\.tar\.xz: 10 reviews, the official corpus has 712404; fetch it again"):
         prepared(replace(files, rows={"raw": 712_404}))
     with pytest.raises(InputError, match=f"SHA-256 of its films is {sha256}, the official crawl has 00"):
         prepared(replace(files, contents={"raw": "0" * 64}))

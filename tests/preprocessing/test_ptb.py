@@ -53,7 +53,7 @@ def test_the_token_stream_by_hand(tmp_path: Path) -> None:
         ("a b", 1, "the last line has no line feed"),
         ("a\r\n", 1, "Windows line endings"),
         ("a\nb <eos> c\n", 2, "contains the word <eos>, which marks the ends of lines"),
-        ("a\nb\nc\n", None, "3 lines, the official file has 2"),
+        ("a\nb\nc\n", None, "3 lines, the official corpus has 2"),
     ],
 )
 def test_each_fault_is_named_with_its_line(content: str, line: int | None, reason: str, tmp_path: Path) -> None:

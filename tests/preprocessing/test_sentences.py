@@ -61,7 +61,7 @@ def test_a_valid_file(tmp_path: Path) -> None:
         (b"1 a\n\n", 2, "label ''", "one space"),
         ("1 a\n١ b\n".encode(), 2, "label '١'", "one space"),
         (b"1 a\n0 \xff\n", 2, "invalid UTF-8 (byte 0xff", "UTF-8"),
-        (b"1 a\n0 b\n1 c\n", None, "3 rows, the official file has 2", "fetch"),
+        (b"1 a\n0 b\n1 c\n", None, "3 rows, the official corpus has 2", "fetch"),
     ],
 )
 def test_each_fault_is_named_with_its_line(

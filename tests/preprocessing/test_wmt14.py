@@ -63,7 +63,7 @@ def test_a_test_set_of_another_size_is_refused(root: Path) -> None:
     path.write_text("Ein Hund .\n" * 2999)
     (root / "dev" / "newstest2013.en").write_text("A dog .\n" * 2999)
     for bounded in (True, False):
-        with pytest.raises(InputError, match="2999 rows, the official file has 3000"):
+        with pytest.raises(InputError, match="2999 rows, the official corpus has 3000"):
             translation.prepare("wmt14 en-de", bounded=bounded, processes=1, cache=False)
 
 

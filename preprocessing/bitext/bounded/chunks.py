@@ -12,7 +12,7 @@ from typing import IO, Any
 from preprocessing.bitext.reading import Collection
 from preprocessing.bitext.segments import is_markup, read_segments
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, unpacked
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_count, unpacked
 from preprocessing.errors import InputError
 
 CHUNK = 16_384
@@ -59,9 +59,7 @@ def chunks(files: CorpusFiles, collection: Collection, paths: tuple[Path, Path],
         raise InputError(paths[0], "no lines: the file is empty", line=1, remedy=FETCH_AGAIN)
     for path in paths:
         part = next(part for part, other in files.paths.items() if other == path)
-        expected = files.rows.get(part)
-        if expected is not None and first - 1 != expected:
-            raise InputError(path, f"{first - 1} rows, the official file has {expected}", remedy=FETCH_AGAIN)
+        check_count(path, first - 1, files.rows.get(part))
 
 
 class _Lines:

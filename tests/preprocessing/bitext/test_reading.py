@@ -149,7 +149,7 @@ def test_the_official_number_of_rows_is_checked(tmp_path: Path) -> None:
     files = given(tmp_path, train__en="a\nb\n", train__ko="가\n나\n")
     data, _ = read(replace(files, rows={"train.en": 2}), LINES)
     assert len(data.splits["train"]) == 2
-    with pytest.raises(InputError, match=r"train\.ko: 2 rows, the official file has 3; fetch"):
+    with pytest.raises(InputError, match=r"train\.ko: 2 rows, the official corpus has 3; fetch"):
         read(replace(files, rows={"train.ko": 3}), LINES)
 
 
