@@ -45,11 +45,7 @@ class SplitPairs(Step[Bitext]):
         splits = data.splits
         unsplit = splits.pop(UNSPLIT)
         official = splits.get("train")
-        pairs = [unsplit, *([official] if official else [])]
-        keys = {side: [loose_key(text) for pair in pairs for text in getattr(pair, side).prepared] for side in SIDES}
-        group = groups(keys["source"], keys["target"])
-        anchors = _firsts(group, keys[self.anchor])
-        number = dict(zip(anchors, (hash_numbers(anchors.values()) % self.one_in).tolist(), strict=True))
+        group, number = _hashed_groups([unsplit, *([official] if official else [])], self.anchor, self.one_in)
         for root in group[len(unsplit) :]:
             number[root] = self.one_in
         remainders = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
@@ -97,10 +93,7 @@ class HoldOutPairs(Step[Bitext]):
         if "validation" in splits:
             return data, Notes()
         train = splits["train"]
-        keys = {side: [loose_key(text) for text in getattr(train, side).prepared] for side in SIDES}
-        group = groups(keys["source"], keys["target"])
-        anchors = _firsts(group, keys[self.anchor])
-        number = dict(zip(anchors, (hash_numbers(anchors.values()) % self.one_in).tolist(), strict=True))
+        group, number = _hashed_groups([train], self.anchor, self.one_in)
         held_out = np.array([number[root] == 0 for root in group], np.bool_)
         for name, rows in (("train", ~held_out), ("validation", held_out)):
             if not rows.any():
@@ -108,6 +101,14 @@ class HoldOutPairs(Step[Bitext]):
                 raise InputError("train", reason, remedy="give validation files, or more pairs")
         splits = {**splits, "train": train.take(~held_out), "validation": train.take(held_out)}
         return data.with_splits(splits), Notes(facts={"held_out": {"pairs": int(held_out.sum()), "of": len(train)}})
+
+
+def _hashed_groups(splits: Sequence[Pair], anchor: str, one_in: int) -> tuple[list[int], dict[int, int]]:
+    """The group of each pair of these splits, and for each group the hash of its anchor modulo ``one_in``."""
+    keys = {side: [loose_key(text) for split in splits for text in getattr(split, side).prepared] for side in SIDES}
+    group = groups(keys["source"], keys["target"])
+    anchors = _firsts(group, keys[anchor])
+    return group, dict(zip(anchors, (hash_numbers(anchors.values()) % one_in).tolist(), strict=True))
 
 
 def groups(source: Sequence[str], target: Sequence[str]) -> list[int]:
