@@ -47,7 +47,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "reproductions.protocol": set(),
     "reproductions.html": set(),
     "reproductions.attention_viewer": {"reproductions.html"},
-    "reproductions.tasks": {"reproductions.protocol", "reproductions.attention_viewer"},
+    "reproductions.tasks": {"reproductions.protocol", "reproductions.html", "reproductions.attention_viewer"},
     "reproductions": {"reproductions.protocol", "reproductions.tasks"},
     "reproductions.guides": set(),
     "reproductions.explorer": {"reproductions.protocol", "reproductions.html", "reproductions.guides"},

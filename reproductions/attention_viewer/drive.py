@@ -9,7 +9,6 @@ addition, ``grid`` has the numbers of rows and columns.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from markupsafe import Markup
 
 from preprocessing.files import write_text
+from reproductions.html.embedded_images import as_text
 from reproductions.html.inline_page import json_block, render
 
 LARGEST = 6_000_000
@@ -74,9 +74,9 @@ def write_drive_page(path: Path, title: str, drive: DriveFrames, note: Mapping[s
 def _data(drive: DriveFrames, every: int) -> Markup:
     chosen = range(0, len(drive.images), every)
     columns = {
-        "images": [_base64(drive.images[frame]) for frame in chosen],
-        "weights": [_base64(drive.weights[frame].tobytes()) for frame in chosen],
-        "kept": [_base64(drive.kept[frame].tobytes()) for frame in chosen],
+        "images": [as_text(drive.images[frame]) for frame in chosen],
+        "weights": [as_text(drive.weights[frame].tobytes()) for frame in chosen],
+        "kept": [as_text(drive.kept[frame].tobytes()) for frame in chosen],
         "grid": list(drive.grid),
         **{
             name: np.round(getattr(drive, name)[::every].astype(float), 2).tolist()
@@ -84,7 +84,3 @@ def _data(drive: DriveFrames, every: int) -> Markup:
         },
     }
     return json_block(columns)
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")

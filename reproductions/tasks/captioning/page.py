@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
+from reproductions.html.embedded_images import as_text
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
 
@@ -44,8 +44,8 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
                 "name": name,
                 "words": words,
                 "references": reference.split("\n"),
-                "jpeg": _text(data[bounds[row] : bounds[row + 1]]),
-                "shades": [_text(each.tobytes()) for each in shades],
+                "jpeg": as_text(data[bounds[row] : bounds[row + 1]]),
+                "shades": [as_text(each.tobytes()) for each in shades],
                 "peaks": [round(float(peak) * side * side, 1) for peak in peaks],
             }
         )
@@ -55,7 +55,3 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
     path = directory / f"captions_{variant.name}.html"
     write_text(path, page)
     return {f"test images with the attention of {variant.name}": path}
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, bootstrap_metric, perplexity
 from gluon_attn.plots import image_attention
@@ -18,6 +15,7 @@ from gluon_attn.plots.curves import Score, training_curves as draw_training_curv
 from gluon_attn.plots.image_attention import Panel
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
+from reproductions.html.embedded_images import pixels_of
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import bootstrapped_row, row, stacked, validation_row
@@ -126,8 +124,7 @@ def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> d
     paths = {}
     for number, example in enumerate(outcome.examples.get("captions", ()), start=1):
         path = directory / f"caption_{variant.name}_{number}.png"
-        with Image.open(io.BytesIO(base64.b64decode(example["jpeg"]))) as image:
-            pixels = np.array(image.convert("RGB"))
+        pixels = pixels_of(example["jpeg"])
         words, weights = example["words"], np.array(example["weights"], np.float32)
         chosen = "best" if example["kind"] == "good" else "worst"
         shown = f"test image {example['row'] + 1}, one of the {chosen} by n-gram overlap"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +22,7 @@ from gluon_attn.training.recipe import Recipe
 from preprocessing import flickr8k
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.vocabulary import UNKNOWN_ID
+from reproductions.html.embedded_images import as_text, compressed
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -216,7 +215,7 @@ def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData
                     "kind": kind,
                     "row": row,
                     "image": name,
-                    "jpeg": base64.b64encode(_jpeg(data.prepared.read([name])[0], _THUMBNAIL)).decode("ascii"),
+                    "jpeg": as_text(_jpeg(data.prepared.read([name])[0], _THUMBNAIL)),
                     "words": captions[row].words,
                     "references": [" ".join(each) for each in references[row]],
                     "weights": np.round(weights.astype(float), 4).tolist(),
@@ -226,7 +225,6 @@ def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData
 
 
 def _jpeg(pixels: np.ndarray, side: int) -> bytes:
-    """Encode a small copy of an image as JPEG."""
-    stream = io.BytesIO()
-    Image.fromarray(pixels).resize((side, side), Image.Resampling.LANCZOS).save(stream, "jpeg", quality=80)
-    return stream.getvalue()
+    """A small copy of an image as JPEG."""
+    small = Image.fromarray(pixels).resize((side, side), Image.Resampling.LANCZOS)
+    return compressed(np.asarray(small), "jpeg", quality=80)

@@ -3,20 +3,18 @@ of the road."""
 
 from __future__ import annotations
 
-import base64
-import io
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from mxnet import nd
-from PIL import Image
 
 from gluon_attn.evaluation.causal_filtering import Region, causal_regions, kept_weights
 from gluon_attn.evaluation.road import distances_to_edges
 from gluon_attn.training.drives import Frames, Predictions, Stretch, stretches
 from preprocessing.images.drive_data import DriveSplit
 from preprocessing.images.drive_steps import to_rgb
+from reproductions.html.embedded_images import as_text, compressed
 
 EVERY = 2
 """One frame in this many is filtered, and shown on the page of the test drive."""
@@ -112,7 +110,7 @@ def _turns(split: DriveSplit, predictions: Predictions, kept: dict[int, np.ndarr
     return [
         {
             "frame": str(split.row_id[row]),
-            "jpeg": base64.b64encode(_jpeg(split.decoded[row])).decode(),
+            "jpeg": as_text(_jpeg(split.decoded[row])),
             "target": round(float(split.target[row]), 3),
             "degrees": round(float(predictions.degrees[row]), 3),
             "weights": np.round(predictions.weights[row].astype(float), 6).tolist(),
@@ -144,6 +142,4 @@ def _page_arrays(
 
 
 def _jpeg(hsv: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(to_rgb(hsv[None])[0]).save(stream, "JPEG", quality=_QUALITY)
-    return stream.getvalue()
+    return compressed(to_rgb(hsv[None])[0], "jpeg", quality=_QUALITY)

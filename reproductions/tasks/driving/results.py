@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.image_attention import Panel, draw as draw_panels
 from gluon_attn.plots.time_series import over_time
+from reproductions.html.embedded_images import pixels_of
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
@@ -267,7 +265,7 @@ def attended_frames(variant: str) -> Draw:
         if not frames:
             return {}
         shape = tuple(examples["grid"])
-        images = [np.asarray(Image.open(io.BytesIO(base64.b64decode(frame["jpeg"])))) for frame in frames]
+        images = [pixels_of(frame["jpeg"]) for frame in frames]
         panels = []
         for what in ("", "weights", "kept"):
             for frame, image in zip(frames, images, strict=True):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from mxnet import nd
-from PIL import Image
 
 from gluon_attn.evaluation import vision
 from gluon_attn.models.vision_transformer import VisionTransformer
 from gluon_attn.plots import vision as plots
 from gluon_attn.plots.image_attention import Panel, draw
+from reproductions.html.embedded_images import as_text, compressed, pixels_of
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.image_classification.task import ImageReading
 
@@ -45,7 +43,7 @@ def inspect(reading: ImageReading) -> dict[str, Any]:
         "rollout": [
             {
                 "row_id": str(test.row_id[rows[number]]),
-                "png": _encoded(test.decoded[rows[number]]),
+                "png": as_text(compressed(test.decoded[rows[number]], "png", optimize=True)),
                 "label": labels[test.label[rows[number]]],
                 "predicted": labels[predicted[rows[number]]],
                 "shares": np.round(share, 5).tolist(),
@@ -73,8 +71,7 @@ def rollouts(*variants: str) -> Draw:
         for name in _with_example(groups, variants, "rollout"):
             panels = []
             for example in groups[name][0].examples["rollout"]:
-                with Image.open(io.BytesIO(base64.b64decode(example["png"]))) as png:
-                    image = np.array(png)
+                image = pixels_of(example["png"])
                 right = example["label"] == example["predicted"]
                 title = example["label"] if right else f"{example['label']} (as {example['predicted']})"
                 panels.append(Panel(image, np.array(example["shares"]), title))
@@ -121,9 +118,3 @@ def attention_distances(*variants: str) -> Draw:
 
 def _with_example(groups: Groups, variants: Sequence[str], example: str) -> list[str]:
     return [name for name in variants if name in groups and example in groups[name][0].examples]
-
-
-def _encoded(pixels: np.ndarray) -> str:
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "png", optimize=True)
-    return base64.b64encode(stream.getvalue()).decode("ascii")
