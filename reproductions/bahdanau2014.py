@@ -204,7 +204,7 @@ REPRODUCTION = Reproduction(
         *(
             Better(
                 f"domains-{code}",
-                f"Documentation and the Bible as further text help, with as many pairs read, {pair}",
+                f"Training also on documentation and the Bible helps, with as many pairs read, {pair}",
                 f"rnnsearch-{code}-more",
                 f"rnnsearch-{code}",
             )

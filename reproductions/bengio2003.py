@@ -190,7 +190,7 @@ REPRODUCTION = Reproduction(
         Variant("skip-gram", "skip-gram, word vectors", SkipGram(), SKIP_GRAM, task=VECTORS),
     ),
     claims=(
-        Better("network", "The network is better than n-grams of as many words: five", "n5", "kn5", source="sec. 4.2"),
+        Better("network", "The network with n = 5 is better than Kneser-Ney 5-grams", "n5", "kn5", source="sec. 4.2"),
         Measured(
             "mixture-network",
             "The mixture with n-grams, weighted on validation, is better than the network",
@@ -206,13 +206,13 @@ REPRODUCTION = Reproduction(
             ngram_results.mixture_below_ngrams,
             reported=BROWN_NGRAMS.value - BROWN_MIXTURE.value,
         ),
-        Better("longer-5", "Five words are better than three for the network", "n5", "n3", source="sec. 4.2"),
-        Better("longer-8", "Eight words are better than five for the network", "n8", "n5"),
-        Better("longer-ngrams", "Five words are better than eight for n-grams", "kn5", "kn8"),
+        Better("longer-5", "For the network, n = 5 is better than n = 3", "n5", "n3", source="sec. 4.2"),
+        Better("longer-8", "For the network, n = 8 is better than n = 5", "n8", "n5"),
+        Better("longer-ngrams", "5-grams are better than 8-grams", "kn5", "kn8"),
         *(
             Measured(
                 f"longer-more-{long}",
-                f"From {short} words to {long} the network gains more than n-grams",
+                f"From n = {short} to n = {long} the network gains more than n-grams",
                 "sec. 4.2",
                 (f"n{short}", f"n{long}", f"kn{short}", f"kn{long}"),
                 ngram_results.gains_more,

@@ -79,11 +79,11 @@ REPRODUCTION = Reproduction(
         *(chosen(name, title, changes) for choices in ASPECTS.values() for name, (title, changes) in choices.items()),
     ),
     claims=(
-        Better("subwords", "Byte pairs are better than words", BASE, "words"),
+        Better("subwords", "BPE is better than words", BASE, "words"),
         Better("case", "Lower-casing helps", BASE, "cased"),
         Better(
             "truecased",
-            "Scored with case, truecasing is better",
+            "Scored with case, truecasing is better than the original case",
             "truecased",
             "cased",
             metric="bleu_cased",
