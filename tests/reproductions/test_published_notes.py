@@ -664,7 +664,10 @@ def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> 
     assert f"The margin of `no-cost` is ours, {0.05 * straight:.3f} degrees." in note
     costs = by_seed([cost - lstm for cost in attended], "{:.3f}")
     assert f"With lambda 0, 10 and 20 the error is {costs} degrees higher" in note
-    p = [claim["p"] for claim in results("kim2017")["claims"]]
+    claims = results("kim2017")["claims"]
+    conclusive = [claim["id"] for claim in claims if claim["verdict"] != "inconclusive"]
+    assert conclusive == ["no-cost-0"] and "only `no-cost-0` is conclusive, before Holm's correction" in note
+    p = [claim["p"] for claim in claims]
     assert min(p) * len(p) > 0.05, "Holm's correction leaves no verdict"
     cnn, recurrent = records("kim2017", "cnn"), records("kim2017", "cnn-lstm")
     assert f"and {100 * cnn[0]['parameters'] / recurrent[0]['parameters']:.0f} % of the parameters" in note
@@ -672,6 +675,12 @@ def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> 
     assert f"its best epochs are {min(best)} to {max(best)} of {epochs}." in note
     variants = {name: papers.load("kim2017").preset("cpu").variant(name).settings for name in ("cnn", *names[:4])}
     assert variants.pop("cnn").dropout == 0.5 and {one.dropout for one in variants.values()} == {0.3}
+
+
+def test_one_claim_on_captions_is_supported() -> None:
+    """As the docstring of `xu2015` has it."""
+    supported = [claim["id"] for claim in results("xu2015")["claims"] if claim["verdict"] == "supported"]
+    assert supported == ["raises"] and "is the only claim that is supported (`raises`)" in (xu2015.__doc__ or "")
 
 
 @pytest.mark.corpus("udacity_lake", "udacity_track")
