@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnet.gluon import HybridBlock, nn, rnn
-from mxnet.initializer import LSTMBias
+from mxnet.initializer import LSTMBias, Normal
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.errors import UsageError
@@ -33,6 +33,10 @@ class DeepLSTM(EncoderDecoder):
             ``units``; None for none.
         input_feeding: whether the attentional vector is an input of the next step; needs attention.
         layer_dropout: dropout rate before every layer but the first, and of the features.
+        unit_variance: whether the components of embeddings have a variance of 1 at first where they enter a layer,
+            instead of 1 / width. Source embeddings are initialised so. Target embeddings are multiplied by the square
+            root of their width, since as weights of the output layer they must stay small. Without attention, training
+            starts much faster with it.
         **common: arguments of :class:`EncoderDecoder`.
     """
 
@@ -47,12 +51,18 @@ class DeepLSTM(EncoderDecoder):
         attention: HybridBlock | None = None,
         input_feeding: bool = False,
         layer_dropout: float = 0.0,
+        unit_variance: bool = False,
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
         if input_feeding and attention is None:
             raise UsageError("input feeding needs attention; give an attention, or input_feeding=False")
+        if unit_variance and common.get("shared"):
+            raise UsageError("unit_variance needs source embeddings of their own; give shared=False")
         self._layers, self._input_feeding = layers, input_feeding
+        self._target_scale = target_units**0.5 if unit_variance else None
+        if unit_variance:
+            self.source_embedding.weight.init = Normal(1.0)
         with self.name_scope():
             self.encoder = LSTMEncoder(
                 units, layers, source_units, reverse_source=reverse_source, dropout=layer_dropout
@@ -139,3 +149,7 @@ class DeepLSTM(EncoderDecoder):
         stacked = self.layer_dropout(F.stack(*features, axis=1))
         alignment = F.reshape(F.stack(*weights, axis=2), (-3, 0, 0))
         return stacked, alignment, (*hidden, *cells, step + steps, fed)
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        embedded = super()._embedded(ids)
+        return embedded if self._target_scale is None else embedded * self._target_scale

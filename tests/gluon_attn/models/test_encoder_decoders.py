@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
+from mxnet.initializer import Xavier
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
@@ -83,6 +84,34 @@ def test_without_attention_there_are_no_weights(name: str) -> None:
     source, length, inputs, _ = PAIRS.arrays()
     assert step_by_step(model_of(name), source, length, inputs)[1] is None
     assert step_by_step(compiled(model_of(name)), source, length, inputs)[1] is None
+
+
+def test_embeddings_with_unit_variance_have_it_where_they_enter_the_layers() -> None:
+    """Source embeddings are initialised so, target embeddings are multiplied, in training and in search."""
+    wide = {"target_vocabulary": 500, "source_vocabulary": 500}
+    plain, unit = deep_lstm(None, **wide), deep_lstm(None, unit_variance=True, **wide)
+    source, length, inputs, targets = PAIRS.arrays()
+    for model in (plain, unit):
+        model.initialize(Xavier())
+    deviations = [
+        [embedding.weight.data().asnumpy().std() for embedding in (model.source_embedding, model.target_embedding)]
+        for model in (plain, unit)
+    ]
+    np.testing.assert_allclose(deviations[0], [SOURCE_UNITS**-0.5, TARGET_UNITS**-0.5], rtol=0.1)
+    np.testing.assert_allclose(deviations[1], [1.0, TARGET_UNITS**-0.5], rtol=0.1)
+    for model in (plain, unit):
+        initialize(model, source, length, inputs, targets)
+    plain.target_embedding.weight.set_data(plain.target_embedding.weight.data() * TARGET_UNITS**0.5)
+    for one, other in zip(plain(source, length, inputs, targets), unit(source, length, inputs, targets), strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5)
+    searched = [step_by_step(model, source, length, inputs)[0] for model in (plain, unit)]
+    np.testing.assert_allclose(*searched, rtol=1e-5)
+
+
+def test_unit_variance_is_refused_for_one_matrix_of_embeddings() -> None:
+    same = {"source_vocabulary": TARGET_VOCABULARY, "source_units": TARGET_UNITS}
+    with pytest.raises(UsageError, match="unit_variance needs source embeddings of their own; give shared=False"):
+        deep_lstm(None, unit_variance=True, shared=True, **same)
 
 
 # --- padding, batch composition, compilation ---
