@@ -31,7 +31,7 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.attention_heads import AttentionHeads, attends, heads, prefers
 from reproductions.tasks.translation.minutes import bleu_by_minutes, minutes_gained
 from reproductions.tasks.translation.results import alignments, alignments_next_to, bleu_by_length
-from reproductions.tasks.translation.task import AT_SCALE, SMOKE, STANDARD, Translation
+from reproductions.tasks.translation.task import SMOKE, STANDARD, Translation
 from reproductions.tasks.translation.transformer_figures import positional_encoding, scores_by_width
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings, TransformerSettings
 from reproductions.tasks.translation.worth_in_bleu import worth_in_bleu
@@ -64,8 +64,7 @@ ADAM = Recipe(epochs=36, batch_size=256, learning_rate=3e-3, beta2=0.98, epsilon
 TRAINING = replace(ADAM, batch_tokens=1024, warmup_steps=500, decay="cosine")
 ABLATION = replace(TRAINING, epochs=14)
 SCHEDULE = replace(ABLATION, decay="inverse-sqrt", average=5)
-# 19 epochs are about 100 000 updates, 6 of French about 300 000. The paper averages checkpoints ten minutes apart, we
-# average epochs, which are longer.
+# 19 epochs are about 100 000 updates, 6 of French about 300 000.
 PAPER = replace(ADAM, epochs=19, batch_size=10_000, batch_tokens=25_000, warmup_steps=4000, decay="inverse-sqrt")
 LONGER = replace(TRAINING, epochs=48)  # for Korean, with less than half as many pairs
 RECURRENT = replace(STANDARD, epochs=28)
@@ -161,7 +160,8 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
     target, epochs = ("fr", 6) if beside == BIG_FR else ("de", 19)
     task = AttentionHeads(f"wmt14 en-{target}", source="en", target=target)
     recipe = replace(PAPER, epochs=epochs, learning_rate=(settings.units * PAPER.warmup_steps) ** -0.5)  # eq. 3
-    return task.at_scale(replace(variant, title=title, settings=settings, recipe=recipe, beside=beside), AT_SCALE)
+    variant = replace(variant, title=title, settings=settings, recipe=recipe, beside=beside)
+    return task.at_scale(variant, "case and the selection of training text are ours, and checkpoints are not averaged")
 
 
 def language(name: str, title: str, task: Any, recipe: Recipe = TRAINING, **more: Any) -> Variant[TransformerSettings]:
