@@ -25,8 +25,8 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
     the next call, in this process or a later one, requests only the rest.
 
     Leaves no file under the final name and raises MissingError when the server cannot be reached or the transfer is
-    interrupted ``ATTEMPTS`` times, InputError when the disk is full or the complete file has another SHA-256 (it is then
-    deleted).
+    interrupted ``ATTEMPTS`` times; InputError when the disk is full, or when the complete file has another SHA-256 (it
+    is then deleted).
     """
     part = target.with_name(f".{target.name}.{sha256[:12]}.part")
     try:

@@ -18,7 +18,7 @@ from preprocessing import naver
 from preprocessing.corpora import find
 from preprocessing.text.pairs import films, pair_rows
 from preprocessing.text.vocabulary import UNKNOWN_ID
-from reproductions import cheng2016, lin2017, mikolov2013, naver_self_attention, xu2015
+from reproductions import cheng2016, kim2017, lin2017, mikolov2013, naver_self_attention, xu2015
 from reproductions.protocol import papers
 from reproductions.tasks.captioning.meteor import meteor
 from reproductions.tasks.translation.task import SMALL, SMALL_TRAINING
@@ -332,7 +332,7 @@ def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
     by_update = {name: history[-1]["cpu_seconds"] / len(history) for name, history in spent.items()}  # 1 000 updates
     ratio = by_update["pretraining"] / by_update["pretraining-30"]
     note = papers.load("devlin2018").notes[0]
-    assert f"`pretraining` (`fast`) took {ratio:.1f} times as much as one of `pretraining-30`" in note
+    assert f"`pretraining` (`fast`) took {ratio:.1f} times as long as one of `pretraining-30`" in note
 
 
 def test_how_large_the_step_to_global_attention_is() -> None:
@@ -671,7 +671,9 @@ def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> 
         float(np.mean([images.error(each.sum(axis=0)) for each in images.steering_errors(side)]))
         for side in sides("kim2017", *names)
     )
-    assert f"The margin of `no-cost` is ours, {0.05 * straight:.3f} degrees." in note
+    margin = 0.05 * straight
+    assert f"ours, {margin:.3f} degrees, {100.0 * margin / lstm:.0f} % of the error of `cnn-lstm`." in note
+    assert f"adds at\nmost {margin:.3f} degrees, {100.0 * margin / lstm:.0f} % of it" in (kim2017.__doc__ or "")
     costs = by_seed([cost - lstm for cost in attended], "{:.3f}")
     assert f"With lambda 0, 10 and 20 the error is {costs} degrees higher" in note
     claims = results("kim2017")["claims"]
