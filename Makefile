@@ -56,7 +56,7 @@ lint: $(VENV)/.project
 jvm bench: $(VENV)/.project
 	@$(PIP) install --no-build-isolation --editable '.[$@]'
 
-# Debian 12: apt install. Debian 13, Ubuntu 24.04, Fedora and macOS package other versions of Python only.
+# Debian 12: apt install. Debian 13, Ubuntu 24.04 and macOS package other versions of Python only.
 NO_PYTHON := "Python 3.11 is missing ($(PYTHON)). On Debian 12: apt install python3.11 python3.11-venv python3.11-dev" \
 	"Elsewhere: install uv (https://docs.astral.sh/uv), then make again; or pyenv install 3.11, then make PYTHON=\$$(pyenv prefix 3.11)/bin/python" \
 	"Or: conda env create --file environment.yml; on macOS and where no C compiler is at hand: docker build --tag gluon-attn ."

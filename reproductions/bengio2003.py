@@ -244,7 +244,7 @@ REPRODUCTION = Reproduction(
     ),
     notes=(
         "Direct connections go through the tied features (W = C Q, 65 536 parameters); the paper's W is free.",
-        "Nearest neighbours share the sentiment of 131 words, as IMDb's ratings show it, in 51.9 % of cases by chance.",
+        "Neighbours are of 131 words whose sentiment IMDb's ratings show; 51.9 % would share it by chance.",
     ),
     pages=(neighbours_page("nearest words", "neighbours.tsv", "n5", "skip-gram"),),
 )

@@ -105,6 +105,10 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2),
     smoke=Override(smoke),
     paper=Override(paper),
-    notes=(SMALL_TRAINING,),
+    notes=(
+        SMALL_TRAINING,
+        "The reset gate is applied elsewhere than in the paper: in the encoder after the product with the state, in "
+        "the decoder before it and to the state only.",
+    ),
     figures=(bleu_by_length("encdec", "encdec-small", "start-only", "plain-readout"),),
 )

@@ -233,18 +233,18 @@ REPRODUCTION = Reproduction(
     pages=(reading_page("BERT on reviews", "bert"),),
     notes=(
         "Perplexities of next pieces, and with 15 % or with 40 % masked, are not comparable. From left to right an "
-        "update predicts every piece, not 15 %: equal updates favour it. Whether two reviews are of one film is "
+        "update predicts every piece, not 15 %: equal updates favour that. Whether two reviews are of one film is "
         "hardly learned: `pretraining` has an accuracy of 55.10 %, and 54.25 % of the test pairs are of two films. "
-        "Minutes in the figure are not all comparable: an update of `pretraining` (`fast`) took 0.6 times as much as "
+        "Minutes in the figure are not all comparable: an update of `pretraining` (`fast`) took 0.6 times as long as "
         "one of `pretraining-30` (`portable`); two (`-10` and `-continued`) ran on a faster processor.",
-        "Pretraining has one seed: intervals do not include how it varies, and no claim is made on perplexities. "
-        "`continued` changes both length and share of masked pieces; `masking` measures the share alone.",
+        "Pretraining has one seed: no interval includes how it varies. The margin of `pretraining` was set after "
+        "`bert` (seed 1) was scored. `continued` changes length and share of masked pieces, `masking` only the share.",
         "With few labels the epoch is selected on all 15 015 validation reviews; all seeds have the same labels. More "
         "epochs would gain the Bi-GRU without vectors 0.4 to 0.9 points on validation (one seed). The text of the word "
         "vectors has near copies of test reviews, that of BERT does not. `no-pairs` is read at its first token, "
         "`left-to-right` at its last. The Bi-GRU drops 30 % of its tokens, BERT none. After `bert` was scored on test, "
         "dropping 20 % was tried: it would gain 0.7 points on validation with 10 000 labels, and 0.1 with all (one "
         "seed each), and the claims on fastText were added; `word-vectors-continued` was added before `bert-continued` "
-        "was scored. `published` has the best of four recipes tried without IMDb; `published-random` had one.",
+        "was scored. `published` has the best of four recipes tried without IMDb, `published-random` one.",
     ),
 )

@@ -236,15 +236,15 @@ REPRODUCTION = Reproduction(
     pages=(reading_page(TITLE, "best"),),
     notes=(
         "A hop is one set of attention weights. Without the penalty two hops share 0.63 of their weight on NSMC, 0.95 "
-        "on IMDb and 0.98 on SST. With penalty 1 they share 0.04 on NSMC, close to its minimum (not zero for fewer "
-        "than six tokens), 0.29 on IMDb and 0.06 on SST; with 0.1 still 0.88 on IMDb. No corpus shows that the penalty "
-        "helps: on IMDb and SST its effect is inconclusive, on NSMC accuracy falls as it grows. `imdb-r6-strict` keeps "
-        "the first of four epochs with both seeds, 1.62 points below `imdb-r6-free` on validation, 0.31 above on test.",
-        "The result depends on the row that represents attention: on NSMC, six hops with the penalty of 0.1 are below "
-        "max pooling with every seed, without it 0.1 above (`maximum-free` was added after that). Masking also changes "
-        "the penalty, which can be lower if hops can attend to padding. On IMDb, validation loss rises from the second "
-        "or third epoch on; validation reviews share films with the training reviews, test reviews do not. Bigrams are "
-        "better there than every network here, also on the same 400 words: these claims compare networks far from the "
-        "best.",
+        "on IMDb and 0.98 on SST. With penalty 1 they share 0.04 on NSMC, near its minimum (not zero below six "
+        "tokens), 0.29 on IMDb and 0.06 on SST; with 0.1 still 0.88 on IMDb. No corpus shows that the penalty helps: "
+        "on IMDb and SST it is inconclusive, on NSMC the means fall as it grows. `imdb-r6-strict` keeps the first of "
+        "four epochs with both seeds, 1.62 points below `imdb-r6-free` on validation, 0.31 above on test.",
+        "Whether attention is better than max pooling depends on the row that represents it: on NSMC, six hops with "
+        "the penalty of 0.1 are below max pooling with every seed, without it 0.1 above (`maximum-free` was added "
+        "after that). Masking also changes the penalty, which can be lower if hops can attend to padding. On IMDb, "
+        "validation loss rises from the second or third epoch on; validation reviews share films with the training "
+        "reviews, test reviews do not. Bigrams are better there than every network here, also on the same 400 words: "
+        "these claims compare networks far from the best.",
     ),
 )

@@ -237,10 +237,10 @@ REPRODUCTION = Reproduction(
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
         SMALL_TRAINING,
-        "Global attention (location) is the largest step, as in the paper: +13.4 BLEU (there +2.8). Dropout and input "
-        "feeding lower BLEU in these short trainings (one seed each); the effect of `dropout` became large enough for "
-        "a verdict when further seeds in `vaswani2017` lowered the estimated deviation. The best global and the best "
-        "local attention (31.02 and 30.41) are too close for a verdict. `local` is about location, the weakest global "
+        "Global attention (location) is the largest step, as in the paper: +13.4 BLEU (there +2.8). Dropout lowers "
+        "BLEU in these short trainings (one seed). `local`, `dropout` and `predicting` became large enough for a "
+        "verdict only when further seeds in `vaswani2017` lowered the estimated deviation. The best global and the "
+        "best local attention (31.02 and 30.41) are too close for one. `local` is about location, the weakest global "
         "one. With the same score, not a claim, local-p is 2.25 points below global (general), local-m about equal.",
     ),
     figures=(

@@ -217,9 +217,9 @@ REPRODUCTION = Reproduction(
         "(`raises`) random attention is at -3.57, -2.27 and -4.88 points. These claims cover 44 words that are mapped "
         "to classes of ImageNet; of `soft`, 507 to 519 of 1 000 captions have one, and 38 to 40 % of these nouns are "
         "dog or dogs.",
-        "How diffuse attention is: in the captions of the figures, the exponential of the entropy of a word's weights "
-        "is 48.4 of 49 positions for `soft`, 41.2 for `soft-free`, 31.2 for `hard` and 13.3 for `random` (mean of all "
-        "words).",
+        "How diffuse attention is: in six example captions of each seed (the figures show one seed), the mean over "
+        "words of the exponential of the entropy of the weights is 48.4 of 49 positions for `soft`, 41.2 for "
+        "`soft-free`, 31.2 for `hard` and 13.3 for `random`.",
         "The paper's BLEU has no brevity penalty (seen in a secondary source); ours has one. To compare without it: "
         "BLEU-1 to BLEU-4 are 64.6, 45.7, 31.4 and 21.3 (soft attention), 63.7, 44.9, 30.8 and 20.9 (hard attention, "
         "below the paper's) and 64.1, 45.4, 31.2 and 21.3 (mean feature).",

@@ -15,7 +15,8 @@ from mxnet.gluon import Block, Parameter
 from gluon_attn.errors import UsageError
 from gluon_attn.files import read_arrays, write_arrays
 
-_REMEDY = "delete it and train again"
+_REMEDY = "replace the run (--overwrite), or copy the network again"
+_OTHER = "load the parameters of this model, or train it again"
 
 
 def named_parameters(model: Block) -> list[tuple[str, Parameter]]:
@@ -48,7 +49,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Pa
     if parameters.keys() != arrays.keys():
         unlike = sorted(parameters.keys() ^ arrays.keys())
         names = ", ".join(unlike[:5])
-        raise UsageError(f"{prefix}these parameters belong to another model; names that do not match: {names}")
+        raise UsageError(f"{prefix}these parameters belong to another model (names that differ: {names}); {_OTHER}")
     for name, parameter in parameters.items():
         # A size of 0 is not inferred yet and accepts any.
         fits = len(parameter.shape) == arrays[name].ndim and all(
@@ -56,7 +57,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Pa
         )
         if not fits:
             raise UsageError(
-                f"{prefix}parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}"
+                f"{prefix}parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}; {_OTHER}"
             )
     for name, parameter in parameters.items():
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
@@ -107,7 +108,7 @@ class Checkpoint:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            raise UsageError(f"{path}: no checkpoint here; train first")
+            raise UsageError(f"{path}: no checkpoint here; train first, or {_REMEDY}")
         self._path = path
         try:
             self.state: dict[str, Any] = json.loads(self._read("state")["state"].tobytes().decode("utf-8"))

@@ -10,8 +10,8 @@ import os
 import urllib.error
 import urllib.request
 from http.client import HTTPException, HTTPResponse
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from preprocessing.errors import InputError, MissingError
 from preprocessing.files import sha256_of
@@ -25,12 +25,13 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
     the next call, in this process or a later one, requests only the rest.
 
     Leaves no file under the final name and raises MissingError when the server cannot be reached or the transfer is
-    interrupted ``ATTEMPTS`` times, InputError when the complete file has another SHA-256 (it is then deleted).
+    interrupted ``ATTEMPTS`` times; InputError when the disk is full, or when the complete file has another SHA-256 (it
+    is then deleted).
     """
     part = target.with_name(f".{target.name}.{sha256[:12]}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        opened = part.open("ab")
+        opened = part.open("ab", buffering=0)
     except OSError as error:
         reason = f"cannot be downloaded: {target.parent} cannot be written ({error.strerror or error})"
         remedy = "set XDG_CACHE_HOME to a folder of yours" + (f", or {how_to_get}" if how_to_get else "")
@@ -46,7 +47,7 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
             # The process that had the lock found the wrong SHA-256 and deleted the part: start again.
             return download(url, target, sha256=sha256, how_to_get=how_to_get, timeout=timeout)
         try:
-            _fetch(url, stream, how_to_get, timeout)
+            _fetch(url, target, stream, how_to_get, timeout)
         finally:
             if part.stat().st_size == 0:
                 part.unlink()
@@ -58,7 +59,7 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
         part.replace(target)
 
 
-def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
+def _fetch(url: str, target: Path, stream: FileIO, how_to_get: str, timeout: float) -> None:
     """Append to ``stream`` until the file is complete; an interrupted transfer is resumed."""
     reason = ""
     for _ in range(ATTEMPTS):
@@ -72,9 +73,8 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
                     stream.truncate(0)
                     have = 0
                 while block := response.read(_BLOCK):
-                    stream.write(block)
+                    _append(block, stream, target)
                     have += len(block)
-                stream.flush()
                 if expected is None or have >= expected:
                     return
                 reason = f"the transfer stopped at {have} of {expected} bytes"
@@ -85,10 +85,19 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
             reason = f"the server answers {error.code} {error.reason}"
         except (OSError, HTTPException) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
-        finally:
-            stream.flush()
     remedy = "run again to resume the download" + (f", or {how_to_get}" if how_to_get else "")
     raise MissingError(url, f"download failed: {reason}", remedy=remedy)
+
+
+def _append(block: bytes, stream: FileIO, target: Path) -> None:
+    """Write a block; an error of the disk is not taken for one of the network."""
+    rest = memoryview(block)
+    try:
+        while rest:
+            rest = rest[stream.write(rest) :]
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror or error})"
+        raise InputError(target, reason, remedy="free some space, then run again to resume the download") from None
 
 
 def _total(response: HTTPResponse, have: int) -> int | None:

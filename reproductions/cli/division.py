@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ class Division:
     """The workers, the number of pieces and the device of a training; the attributes are options of the same names.
 
     Raises:
-        UsageError: if two options exclude each other, or if an option for several workers is given without them.
+        UsageError: if two options exclude each other, if the threshold is not finite, or if an option for several
+            workers is given without them.
     """
 
     local_workers: int | None
@@ -30,6 +32,8 @@ class Division:
     def __post_init__(self) -> None:
         if self.local_workers is not None and self.hosts is not None:
             raise UsageError("--local-workers are processes here, --workers are other machines; choose one of them")
+        if self.compression is not None and not math.isfinite(self.compression):
+            raise UsageError(f"--compression must be a finite number, not {self.compression}; choose one such as 0.001")
         if self.compression is not None and self.asynchronous:
             raise UsageError("--compression is for workers that wait for each other; leave out --asynchronous")
         given = {"--compression": self.compression is not None, "--asynchronous": self.asynchronous}

@@ -39,7 +39,10 @@ PresetName = Annotated[
         "--preset", help="smoke (tiny networks on the embedded sample), cpu (our tables) or paper (sizes of the paper)."
     ),
 ]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Repeat for several. Default: the preset's.")]
+Seeds = Annotated[
+    list[int] | None,
+    typer.Option("--seed", min=0, help="Repeat for several. Default: the variant's, else the preset's."),
+]
 Variants = Annotated[
     list[str] | None,
     typer.Option(
@@ -55,7 +58,12 @@ Profile = Annotated[
     ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes at a time. Default: one per core.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Number of processes at a time. Default: one per core; one in the fast profile, or with --workers."
+    ),
+]
 LocalWorkers = Annotated[
     int | None, typer.Option("--local-workers", min=1, help="Divide each training among processes on this machine.")
 ]
@@ -93,7 +101,7 @@ Train = Annotated[
     Path | None,
     typer.Option(
         rich_help_panel=OWN,
-        help="Training file: tab-separated id, document and label, as NSMC; for language models one sentence per line.",
+        help="Training file: tab-separated id, document, label, as in NSMC; for language models one sentence per line.",
     ),
 ]
 Validation = Annotated[
@@ -115,6 +123,9 @@ Folder = Annotated[
 ]
 Source = Annotated[
     str | None,
-    typer.Option(rich_help_panel=OWN, help="Source language, which is also the extension of the files, such as en."),
+    typer.Option(rich_help_panel=OWN, help="Source language, also the extension of the files, such as en."),
 ]
-Target = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Target language, as the source language.")]
+Target = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=OWN, help="Target language, also the extension of the files, such as de."),
+]

@@ -140,7 +140,8 @@ def _results(paper: str, preset: str, path: Path | None) -> Result:
     papers.load(paper).preset(preset)  # refuses an unknown paper or preset
     result = Result.read(path or papers.results_path(paper, preset))
     if result.paper != Path(paper).stem:
-        raise UsageError(f"{path}: results of {result.paper}, not of {paper}; give {result.paper} as PAPER")
+        remedy = f"give {result.paper}, or the path of its script, as PAPER"
+        raise UsageError(f"{path}: results of {result.paper}, not of {paper}; {remedy}")
     if result.preset != preset:
         raise UsageError(f"{path}: results of preset {result.preset}, not {preset}; add --preset {result.preset}")
     return result
@@ -164,7 +165,7 @@ def publish(
 
     published = [name for name in papers.names() if papers.results_path(name, preset).exists()]
     if paper is None and not published:
-        raise UsageError(f"no paper has results of preset {preset}")
+        raise UsageError(f"no paper has results of preset {preset}; choose smoke, cpu or paper")
     changed = False
     # Verdicts depend on the rows of other papers, and rows on nothing else: a second pass reads rows that are all new.
     for name in [paper] if paper is not None else published if check else published * 2:

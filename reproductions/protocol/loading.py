@@ -18,6 +18,7 @@ from reproductions.protocol.runs import (
     CHECKPOINT,
     CONFIG,
     PREPROCESSING,
+    REPLACE,
     SAMPLE,
     TRAINING,
     Run,
@@ -77,9 +78,9 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
     """
     if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
-    config, training = read_json(directory / CONFIG), training_in(directory)
+    config, training = read_json(directory / CONFIG, REPLACE), training_in(directory)
     if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed", "settings"}:
-        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); run it again")
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {REPLACE}")
     if config["paper"] != Path(paper).stem:
         raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
     preset = papers.load(paper).preset(config["preset"])
@@ -87,7 +88,7 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
         try:
             preset = preset.on(OwnData.from_json(config["data"]))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); run it again") from None
+            raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); {REPLACE}") from None
     return config, training, preset.variant(config["variant"]), preset.task(config["variant"])
 
 

@@ -11,7 +11,16 @@ from gluon_attn.training import checkpoint
 from preprocessing.files import atomic_directory
 from reproductions.protocol import papers
 from reproductions.protocol.loading import best_parameters
-from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, not_trained, read_json
+from reproductions.protocol.runs import (
+    CHECKPOINT,
+    CONFIG,
+    PREPROCESSING,
+    REPLACE,
+    TRAINING,
+    Run,
+    not_trained,
+    read_json,
+)
 
 
 def find(run: Run, variant: str | None) -> Path:
@@ -24,9 +33,13 @@ def find(run: Run, variant: str | None) -> Path:
             run: a variant of the headline, else a network that comes with the paper, else any other.
 
     Raises:
-        UsageError: if there is none; the message says how to train it.
+        UsageError: if there is none; the message says how to train it. If there is no such variant, or if it is an
+            ensemble, which is not one network.
     """
     preset = papers.load(run.paper).preset(run.preset)
+    if variant:
+        preset.variant(variant)  # refuses an unknown one
+        preset.refuse_ensembles([variant])
     command = preset.task(run.variant).command
     headline = tuple(name for name in preset.headline if preset.task(name).command == command)
     wanted = (variant,) if variant else headline or (run.variant,)
@@ -77,10 +90,14 @@ def paper_of(directory: Path) -> str:
     """
     if not (directory / CONFIG).exists():
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
-    config = read_json(directory / CONFIG)
-    paper = str(config.get("paper")) if isinstance(config, dict) else ""
+    config = read_json(directory / CONFIG, REPLACE)
+    if not isinstance(config, dict) or "paper" not in config:
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {REPLACE}")
+    paper = str(config["paper"])
     if paper not in papers.names():
-        raise UsageError(f"{directory}: a network of {paper}, a script of your own; give the path of that script")
+        raise UsageError(
+            f"{directory}: a network of {paper}, a script of your own; give the path of that script as PAPER"
+        )
     return paper
 
 

@@ -113,6 +113,17 @@ class Preset:
         where = f" on {self.own.files.name}" if self.own else ""
         raise UsageError(f"variant {name!r} is unknown in preset {self.name}{where}; choose from {names}")
 
+    def refuse_ensembles(self, names: Sequence[str]) -> None:
+        """Check that no name is that of an ensemble, which is not trained itself and is not one network.
+
+        Raises:
+            UsageError: if one is.
+        """
+        for ensemble in self.ensembles:
+            if ensemble.name in names:
+                remedy = f"name {ensemble.members}, whose seeds are combined when they are scored together"
+                raise UsageError(f"{ensemble.name} is an ensemble of {ensemble.members}; {remedy}")
+
     def seeds_of(self, variant: str) -> tuple[int, ...]:
         """The seeds of a variant: its own, or those of the preset.
 

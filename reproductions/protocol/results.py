@@ -9,6 +9,7 @@ from typing import Any
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
+from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import SAMPLE
 
 
@@ -44,6 +45,20 @@ class Row:
     reported: dict[str, Any] | None
     comparable: bool
     differs: str
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Row:
+        """Read a row of a results file.
+
+        Raises:
+            TypeError: if a field is missing or unknown, or if something else is where a number should be.
+            ValueError: the same.
+        """
+        for number in (row["mean"], row["std"], *row["ci95"], *row["per_seed"].values()):
+            float(number)
+        if row["reported"] is not None:
+            Reported(**row["reported"])
+        return cls(**{**row, "ci95": tuple(row["ci95"])})
 
 
 @dataclass(frozen=True)
@@ -151,13 +166,15 @@ class Result:
         """
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))
-            rows = [Row(**{**row, "ci95": tuple(row["ci95"])}) for row in raw.pop("rows")]
+            rows = [Row.from_json(row) for row in raw.pop("rows")]
             claims = [JudgedClaim.from_json(claim) for claim in raw.pop("claims")]
             return cls(rows=rows, claims=claims, **raw)
+        except IsADirectoryError:
+            raise UsageError(f"{path}: is a folder; give the results file in it, such as results.json") from None
         except FileNotFoundError:
             raise UsageError(
                 f"{path}: no results here; score the reproduction first (compare --results reads those of a run)"
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"it has no {error}" if isinstance(error, KeyError) else error
-            raise UsageError(f"{path}: not a results file ({reason}); run the reproduction again") from None
+            raise UsageError(f"{path}: not a results file ({reason}); score the reproduction again") from None

@@ -68,10 +68,7 @@ def runs_of(
     Raises:
         UsageError: if there is no such variant, or if it is an ensemble, which is not trained itself.
     """
-    for ensemble in preset.ensembles:
-        if ensemble.name in variants:
-            remedy = f"name {ensemble.members}, whose seeds are combined when they are scored together"
-            raise UsageError(f"{ensemble.name} is an ensemble of {ensemble.members}; {remedy}")
+    preset.refuse_ensembles(variants)
     chosen = [preset.variant(name) for name in dict.fromkeys(variants or preset.default)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [

@@ -30,12 +30,15 @@ PROCESSES = "processes.json"
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""
 
-_RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
-_RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
+REPLACE = "replace the run (--overwrite), or copy the network again"
+"""What to do if the configuration of a run is damaged: a run cannot be resumed without it."""
+
+_COMMON = {"history", "train_seconds", "parameters", "parameters_sha256"}
+_COMMON |= {"corpus", "corpora", "pipeline", "commit", "environment"}
+_RECORD, _TRAINING = {"metrics", *_COMMON}, {"best_epoch", "selected_by", *_COMMON}
 _AGAIN = "delete it and run again with --resume"
-_SCORE_AGAIN = f"delete it and the {OUTCOME} next to it, and run again with --resume"
+_SCORE_AGAIN = "score it again (gluon-attn score)"
 _RESTORE = "restore it from the repository"
-_TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpus", "corpora", "pipeline", "commit"}
 _KEPT = (CONFIG, OUTCOME, "predictions.npz", "examples.json")
 
 
@@ -138,10 +141,10 @@ class Outcome:
         Raises:
             UsageError: if the file is missing or damaged.
         """
-        path, remedy = directory / OUTCOME, _RESTORE if is_published else ""
+        path, remedy = directory / OUTCOME, _RESTORE if is_published else f"delete it and {_SCORE_AGAIN}"
         record = read_json(path, remedy)
         if not isinstance(record, dict) or not record.keys() >= _RECORD:
-            raise UsageError(f"{path}: damaged (no outcome of a run); {remedy or _AGAIN}")
+            raise UsageError(f"{path}: damaged (no outcome of a run); {remedy}")
         return cls(directory, variant, seed, record, is_published)
 
     @classmethod
@@ -200,7 +203,7 @@ class Outcome:
 
     @property
     def _remedy(self) -> str:
-        return _RESTORE if self.is_published else _SCORE_AGAIN
+        return _RESTORE if self.is_published else f"delete it and the {OUTCOME} next to it, and {_SCORE_AGAIN}"
 
     def publish(self, root: Path) -> None:
         """Copy the files that may be published below a folder of outcomes: no parameters and no corpus texts."""

@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
+from gluon_attn.errors import UsageError
 from gluon_attn.metrics import interval_end, lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.reported import Reported
@@ -108,6 +109,8 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     """Two tables: the test results of each variant next to comparable numbers that others report, and the sources of
     these numbers with what differs."""
     lines = table_lines(reproduction, preset, result)
+    if not lines:
+        raise UsageError("these results have no row of this table; score the reproduction again")
     numbers = _table(f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
     numbers.padding = 0  # eight columns of numbers fit into 80 characters
     first, *others = (column.title for column in reproduction.table_columns)

@@ -40,10 +40,9 @@ NOTES = (
     f"a target of {TURN:g} degrees or more. Intervals resample pieces of about 80 frames of one block (8 s on the "
     "lake, 6 s on the other road), because neighbouring frames are similar. Those of the lake, which has few pieces, "
     "are widened to intervals of a t distribution, and are still rough: the test split has four blocks. Both rules "
-    "were added after the test split was read, and changed no verdict. The other road is a drive on the simulator's "
-    "other track, steered by keyboard, which was not used to train or select any network. Both drives are from a "
-    "simulator instead of the paper's roads: errors are not comparable with the paper's, only the direction of "
-    "differences is.",
+    "were added after the test split was read. The other road is a drive on the simulator's other track, steered by "
+    "keyboard, which was not used to train or select any network. Both drives are from a simulator instead of the "
+    "paper's roads: errors are not comparable with the paper's, only the direction of differences is.",
 )
 
 

@@ -100,7 +100,9 @@ def test_arrays_are_copies() -> None:
 
 def test_parameters_of_another_network_are_refused() -> None:
     arrays = checkpoint.parameter_arrays(stacked())
-    with pytest.raises(UsageError, match=r"^these parameters belong to another model; names .* match: .*attention"):
+    with pytest.raises(
+        UsageError, match=r"^these parameters belong to another model \(names .*: .*attention.*\); load"
+    ):
         checkpoint.set_parameters(masked(), arrays)
     with pytest.raises(UsageError, match=r"^run/checkpoint\.npz: these parameters"):
         checkpoint.set_parameters(masked(), arrays, source=Path("run/checkpoint.npz"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import resource
 import shutil
 import threading
 import zipfile
@@ -114,6 +115,21 @@ def test_a_file_that_another_process_has_just_completed_leaves_no_part(server: S
     (tmp_path / "file").write_bytes(CONTENT)
     download(url(server), tmp_path / "file", sha256=SHA256)
     assert server.requested == [] and [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_is_not_taken_for_a_broken_transfer(server: Server, tmp_path: Path) -> None:
+    """A limit on the size of files stands for it; what is already there is resumed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(InputError, match=r"file: cannot be written \(File too large\); free some space, then run"):
+            download(url(server), tmp_path / "file", sha256=SHA256)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert server.requested == [0]
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert server.requested == [0, 100_000]
+    assert (tmp_path / "file").read_bytes() == CONTENT
 
 
 def test_wrong_bytes_are_refused_and_deleted(server: Server, tmp_path: Path) -> None:

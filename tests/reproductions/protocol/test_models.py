@@ -47,6 +47,21 @@ def test_without_a_network_it_is_said_how_to_train_one(one: Run) -> None:
         models.find(one, "pretrained")
 
 
+def test_what_is_not_one_network_is_not_offered_for_training(one: Run) -> None:
+    with pytest.raises(UsageError, match=r"^variant 'curvd' is unknown in preset cpu; choose from"):
+        models.find(one, "curvd")
+    (ensemble,) = papers.load(one.paper).preset("cpu").ensembles
+    with pytest.raises(UsageError, match=f"^{ensemble.name} is an ensemble of {ensemble.members}; name"):
+        models.find(one, ensemble.name)
+
+
+def test_a_configuration_without_a_paper_is_damaged(tmp_path: Path) -> None:
+    for content in ("{}", "[]", "{"):
+        (tmp_path / "config.json").write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=r"config\.json: damaged \(.*\); replace the run \(--overwrite\), or copy"):
+            models.paper_of(tmp_path)
+
+
 def test_the_first_trained_variant_of_the_headline_answers(one: Run) -> None:
     second = trained(one, "straight")
     assert models.find(one, None) == second

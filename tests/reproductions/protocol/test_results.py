@@ -87,6 +87,9 @@ def damaged() -> dict[str, Any]:
         "rows that are no rows": raw | {"rows": 3},
         "a row without most columns": raw | {"rows": [{"variant": "mean", "ci95": [0, 1]}]},
         "a row with an unknown column": raw | {"rows": [raw["rows"][0] | {"median": 1}]},
+        "a row without a mean": raw | {"rows": [raw["rows"][0] | {"mean": None}]},
+        "a row with words for a seed": raw | {"rows": [raw["rows"][0] | {"per_seed": {"1": "high"}}]},
+        "a reported number of other fields": raw | {"rows": [raw["rows"][0] | {"reported": {"number": 1}}]},
         "a claim without interval": raw | {"claims": [{"id": "a"}]},
         "no manifest": {key: value for key, value in raw.items() if key != "manifest"},
     }
@@ -104,8 +107,15 @@ def test_a_damaged_file_is_refused_with_its_name(name: str, tmp_path: Path) -> N
 
 def test_a_file_of_something_else_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"card\.json: not a results file \(it has no 'rows'\); run the reproduction"):
+    with pytest.raises(
+        UsageError, match=r"card\.json: not a results file \(it has no 'rows'\); score the reproduction"
+    ):
         Result.read(tmp_path / "card.json")
+
+
+def test_a_folder_is_refused_with_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is a folder; give the results file in it, such as results\.json$"):
+        Result.read(tmp_path)
 
 
 def test_a_missing_file_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gluon_attn.errors import UsageError
 from reproductions.protocol import index, papers
 from reproductions.protocol.results import Result, Row
 from reproductions.protocol.tables import (
@@ -213,3 +214,8 @@ def test_three_seeds_have_their_deviation_and_two_both_values() -> None:
     )
     numbers = [line.numbers[0] for line in table_lines(REPRODUCTION, CPU, of)]
     assert numbers == ["86.12 ± 1.50", "86.12 (85.00, 87.25)", "86.12"]
+
+
+def test_results_without_a_row_of_the_table_are_refused() -> None:
+    with pytest.raises(UsageError, match="no row of this table; score the reproduction again"):
+        terminal_tables(REPRODUCTION, CPU, result())
