@@ -104,6 +104,8 @@ def verify(
     same = all(comparison.is_same for comparison in comparisons)
     verdict = "same bits as" if same else "NOT the same bits as"
     summary = f"{Path(paper).stem}, preset {preset_name}, profile {profile}: {verdict} {against}"
+    if not same and papers.load(paper).bits_of_one_processor:
+        summary += "; the bits of this paper's networks belong to one model of processor"
     return [*map(str, comparisons), summary], same
 
 
