@@ -152,7 +152,7 @@ def _with_published(
             raise UsageError(f"{path}: {reason}; `gluon-attn doctor` checks the files of the corpus and the tokenizers")
 
     def compare(outcome: Outcome) -> dict[str, bool]:
-        directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"
+        directory = papers.outcomes_folder(paper) / outcome.variant / f"seed-{outcome.seed}"
         if preset.name == "cpu" and directory.exists():
             return _checks(
                 outcome, Outcome.read(directory, outcome.variant, outcome.seed, is_published=True), newer=True
