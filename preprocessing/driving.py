@@ -180,7 +180,8 @@ class ReadDrive(Step[DriveData]):
         if len(wide) and self.gaps == "refuse":
             row = drive.rows[wide[0] + 1]
             reason = f"a gap of {steps[wide[0]]:.2f} s before this row; over {self.longest_gap:g} s is not one drive"
-            raise InputError(log, reason, line=row.line, remedy="pass --gaps divide, or cut the log there")
+            remedy = "cut the log there; `preprocess driving` can also divide it (--gaps divide)"
+            raise InputError(log, reason, line=row.line, remedy=remedy)
         steering = self.steering(log, drive.rows)
         split = DriveSplit(
             np.array([row.frame for row in drive.rows], np.str_),

@@ -184,6 +184,20 @@ def test_the_protocol_names_no_task_and_no_paper() -> None:
     assert wrong == []
 
 
+def test_shared_code_has_no_name_of_a_paper() -> None:
+    """No string is that name, or that of one of its variants, with which code could branch on it."""
+    papers = {name.split(".")[1] for name in MODULES if room(name) == "reproductions" and name.count(".") == 1}
+    assert "vaswani2017" in papers
+    wrong = [
+        f"{where(name, node.lineno)}: {node.value!r}"
+        for name, file in MODULES.items()
+        if room(name) != "reproductions" and not name.startswith("benchmarks")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split("/")[0] in papers
+    ]
+    assert wrong == []
+
+
 def test_there_are_no_import_cycles() -> None:
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
     for importer, module, _ in ARROWS:

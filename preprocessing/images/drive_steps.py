@@ -145,7 +145,8 @@ class Blocks(Step[DriveData]):
             rows = np.flatnonzero((split == index) & ~in_gap)
             if not len(rows):
                 where = f"{drive.seconds[-1]:.0f} s of driving" if len(drive) else "no frames"
-                raise InputError(where, f"nothing is left for {name}", remedy="choose shorter blocks, or drive longer")
+                remedy = "drive longer; `preprocess driving` can also cut shorter blocks (--block)"
+                raise InputError(where, f"nothing is left for {name}", remedy=remedy)
             splits[name] = drive.take(rows)
             left_out = np.flatnonzero((split == index) & in_gap)
             if len(left_out):

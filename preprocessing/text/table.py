@@ -36,9 +36,13 @@ def read_table(path: Path) -> Table:
         raise InputError(path, reason, line=1, remedy=f"make it the first line, with tabs, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
         reason = "the last line has no line feed: the file may be truncated"
-        raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)
+        raise InputError(
+            path, reason, line=content.count("\n") + 1, remedy=f"add it if the line is whole, or {FETCH_AGAIN}"
+        )
     if not body:
-        raise InputError(path, "no rows below the header", line=1, remedy=FETCH_AGAIN)
+        raise InputError(
+            path, "no rows below the header", line=1, remedy=f"give a row per line below it, or {FETCH_AGAIN}"
+        )
     table = Table([], [], [])
     for number, line in enumerate(body.removesuffix("\n").split("\n"), start=2):
         columns = line.split("\t")

@@ -30,7 +30,7 @@ BatchSize = Annotated[
     int | None,
     typer.Option(min=1, help="Lines that are read at once; 1 answers each line before the next. Default: the task's."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON object for each line or image.")]
 
 
 def predict(
@@ -116,7 +116,7 @@ def translate(
     output: Output = None,
     batch_size: BatchSize = None,
     json: Json = False,
-    beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width. Default: the variant's.")] = None,
     n_best: Annotated[
         int, typer.Option(min=1, help="Number of translations of each line, tab-separated, the best first.")
     ] = 1,

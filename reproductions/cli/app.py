@@ -71,7 +71,7 @@ app.add_typer(preprocess.app, name="preprocess", rich_help_panel=_OTHER)
 
 @app.command(rich_help_panel=_OTHER)
 def rebuild(
-    corpus: Annotated[str, typer.Argument(help="naver")],
+    corpus: Annotated[str, typer.Argument(help="Corpus to rebuild: naver.")],
     raw: Annotated[Path, typer.Option(help="raw.tar.xz, or the folder of a clone of e9t/nsmc.")],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     overwrite: Replace = False,

@@ -42,7 +42,7 @@ def caption(
     out: Annotated[
         Path | None, typer.Option(help="Folder for a figure of each image: where the network attends, word by word.")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width. Default: the variant's.")] = None,
     json: Json = False,
 ) -> None:
     """Caption images: one line per image, with its path and its caption, separated by a tab.

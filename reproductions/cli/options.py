@@ -53,8 +53,8 @@ Variants = Annotated[
 Profile = Annotated[
     str,
     typer.Option(
-        help="portable: one thread, same bits on x86-64 with AVX2 (except kim2017). fast: all cores; reproducible on "
-        "this machine only."
+        help="portable: one thread, same bits on x86-64 with AVX2 (the README names an exception). fast: all cores; "
+        "reproducible on this machine only."
     ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]

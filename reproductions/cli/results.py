@@ -113,7 +113,7 @@ def compare(
 
 def power(
     paper: Paper,
-    claim: Annotated[str, typer.Option(help="Which claim.")],
+    claim: Annotated[str, typer.Option(help="Id of the claim, as compare prints it.")],
     effect: Annotated[float, typer.Option(help="The effect to show, in the unit of the claim.")],
     preset: PresetName = "cpu",
     results: ResultsFile = None,

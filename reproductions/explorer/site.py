@@ -240,7 +240,7 @@ def _reading_pages(name: str) -> dict[str, bytes]:
 def _shown(name: str) -> list[Outcome]:
     """The first outcome of each variant that publishes examples."""
     preset, shown = papers.load(name).preset("cpu"), {}
-    for outcome in published_outcomes(papers.results_folder(name) / name / "outcomes", preset.names):
+    for outcome in published_outcomes(papers.outcomes_folder(name), preset.names):
         if outcome.variant not in shown and preset.task(outcome.variant).published_attention(outcome):
             shown[outcome.variant] = outcome
     return list(shown.values())

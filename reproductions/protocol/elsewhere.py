@@ -25,7 +25,7 @@ def variant_named(preset: Preset, name: str) -> Variant[Any]:
 def published(name: str) -> list[Outcome]:
     """The published outcomes of a system of another paper; none for a name without a paper."""
     paper, _, variant = name.rpartition("/")
-    return published_outcomes(papers.results_folder(paper) / paper / "outcomes", [variant]) if paper else []
+    return published_outcomes(papers.outcomes_folder(paper), [variant]) if paper else []
 
 
 def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -> Groups:

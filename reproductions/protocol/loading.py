@@ -89,7 +89,11 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
             preset = preset.on(OwnData.from_json(config["data"]))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); {REPLACE}") from None
-    return config, training, preset.variant(config["variant"]), preset.task(config["variant"])
+    name = config["variant"]
+    if name not in [variant.name for variant in preset.variants]:
+        reason = f"a network of variant {name!r}, which preset {preset.name} does not have (any more)"
+        raise UsageError(f"{directory}: {reason}; train one of {', '.join(each.name for each in preset.variants)}")
+    return config, training, preset.variant(name), preset.task(name)
 
 
 def best_parameters(directory: Path) -> dict[str, np.ndarray]:

@@ -74,6 +74,11 @@ def results_folder(paper: str) -> Path:
     return (SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
 
 
+def outcomes_folder(paper: str) -> Path:
+    """The folder of the published outcomes of a paper, with a folder for each variant."""
+    return results_folder(paper) / Path(paper).stem / "outcomes"
+
+
 @contextmanager
 def locked_results(paper: str) -> Iterator[None]:
     """The lock of what is published of a paper: results, outcomes and the record of test readings. Who adds to them

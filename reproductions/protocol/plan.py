@@ -61,6 +61,8 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
         elif options_of(record) != (published_options := options.get(run.label, [])):
             how = f"with {' '.join(published_options)}" if published_options else "by one worker, in one piece"
             verdict = f"other than published, as expected: those were trained {how}, and sums have another order"
+        elif papers.load(run.paper).bits_of_one_processor:
+            verdict = "other than published; the bits of this paper's networks belong to one model of processor"
         else:
             verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
         lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")

@@ -103,7 +103,7 @@ def _check_repeatable(trained: Sequence[Training]) -> None:
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
     """The published outcomes of all variants and seeds except these."""
-    before = published_outcomes(papers.results_folder(paper) / Path(paper).stem / "outcomes", preset.names)
+    before = published_outcomes(papers.outcomes_folder(paper), preset.names)
     before = [outcome for outcome in before if (outcome.variant, str(outcome.seed)) not in new]
     for outcome in before:
         if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):

@@ -217,6 +217,8 @@ class Reproduction:
         figures: figures in addition to the training curves and the figures of the tasks.
         pages: pages in addition to those of the tasks.
         notes: paragraphs below the table of the results README that explain its numbers.
+        bits_of_one_processor: whether trainings have the published bits only on the model of processor that they were
+            published from.
     """
 
     title: str
@@ -236,6 +238,7 @@ class Reproduction:
     figures: Sequence[Draw] = ()
     pages: Sequence[Draw] = ()
     notes: tuple[str, ...] = ()
+    bits_of_one_processor: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "main", self.main or self.variants[0].name)

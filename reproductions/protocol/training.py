@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -79,14 +79,27 @@ def score(run: Run) -> Outcome:
     return Outcome.of(run)
 
 
-def _locked(directory: Path) -> AbstractContextManager[None]:
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
     """The lock of a run directory. A process that has to wait prints for which one; what that one finishes is not
-    repeated."""
+    repeated.
+
+    Raises:
+        UsageError: if the folder cannot be written.
+    """
 
     def waiting(owner: str) -> None:
         print(f"{directory}: waiting for {owner}, which is training or scoring it", file=sys.stderr, flush=True)
 
-    return locked(directory.with_name(f".{directory.name}.lock"), waiting)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(directory.with_name(f".{directory.name}.lock"), waiting))
+        except OSError as error:
+            reason = f"cannot be written ({error.strerror or error})"
+            raise UsageError(
+                f"{directory}: {reason}; make the folder writable, or choose another with --runs"
+            ) from None
+        yield
 
 
 def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:

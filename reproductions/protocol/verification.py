@@ -104,6 +104,8 @@ def verify(
     same = all(comparison.is_same for comparison in comparisons)
     verdict = "same bits as" if same else "NOT the same bits as"
     summary = f"{Path(paper).stem}, preset {preset_name}, profile {profile}: {verdict} {against}"
+    if not same and papers.load(paper).bits_of_one_processor:
+        summary += "; the bits of this paper's networks belong to one model of processor"
     return [*map(str, comparisons), summary], same
 
 
@@ -150,7 +152,7 @@ def _with_published(
             raise UsageError(f"{path}: {reason}; `gluon-attn doctor` checks the files of the corpus and the tokenizers")
 
     def compare(outcome: Outcome) -> dict[str, bool]:
-        directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"
+        directory = papers.outcomes_folder(paper) / outcome.variant / f"seed-{outcome.seed}"
         if preset.name == "cpu" and directory.exists():
             return _checks(
                 outcome, Outcome.read(directory, outcome.variant, outcome.seed, is_published=True), newer=True

@@ -13,8 +13,6 @@ from tests.reproductions.support import ROOT, gluon_attn
 
 RESULTS = ROOT / "reproductions" / "results"
 SMOKE = sorted(path.name.removesuffix(".smoke.json") for path in RESULTS.glob("*.smoke.json"))
-# They train to other bits on another processor, probably since oneDNN divides large convolutions by cache size.
-BITS_OF_ONE_PROCESSOR = {"kim2017"}
 
 
 def test_every_paper_has_smoke_results() -> None:
@@ -29,7 +27,7 @@ def test_the_main_system_and_one_of_each_other_kind_train_to_their_published_smo
     """A recipe that is changed without publishing the smoke results again fails here. The other kinds are trained only
     on the processor that the results are from, since it is not known whether they have the same bits on all."""
     trained_on = Result.read(papers.results_path(paper, "smoke")).manifest["hardware"]
-    if paper in BITS_OF_ONE_PROCESSOR and trained_on != runtime.hardware():
+    if papers.load(paper).bits_of_one_processor and trained_on != runtime.hardware():
         pytest.skip(f"the published network was trained on {trained_on}, and its bits belong to that processor")
     monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
     monkeypatch.chdir(tmp_path)

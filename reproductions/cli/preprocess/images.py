@@ -97,11 +97,12 @@ def drives(
 
 def cifar10_images(
     out: Out,
-    size: Annotated[int, typer.Option(help="Height and width to which images are resized.")] = 32,
+    size: Annotated[int, typer.Option(help="Height and width to which the 32 x 32 images are resized.")] = 32,
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Folder or tar archive of your own: {train,test}/CLASS/NAME.jpg, or the official *_batch*.bin."
+            help="Folder or tar archive of your own, 32 x 32 pixels, CIFAR-10's classes: {train,test}/CLASS/NAME.jpg, "
+            "or the official *_batch*.bin."
         ),
     ] = None,
     sample: Sample = False,

@@ -18,7 +18,7 @@ Replace = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier r
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")]
 Sample = Annotated[bool, typer.Option("--sample", help="Use the embedded sample instead of the corpus.")]
 MinFreq = Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")]
-MaxSize = Annotated[int | None, typer.Option(help="Maximum vocabulary size, without specials.")]
+MaxSize = Annotated[int | None, typer.Option(help="Maximum vocabulary size, without special tokens.")]
 
 
 def write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:

@@ -226,7 +226,9 @@ def parallel_text(
         int | None, typer.Option(help="With sentencepiece: maximum number of pieces (default: 8000).")
     ] = None,
     min_freq: Annotated[int | None, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = None,
-    max_size: Annotated[int | None, typer.Option(help="Maximum size of each vocabulary, without specials.")] = None,
+    max_size: Annotated[
+        int | None, typer.Option(help="Maximum size of each vocabulary, without special tokens.")
+    ] = None,
     max_length: Annotated[int, typer.Option(help="Leave out train pairs with a longer side; 0: no limit.")] = 50,
     max_ratio: Annotated[
         float, typer.Option(help="Leave out train pairs with a larger length ratio; 0: no limit.")

@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, select_autoescape
 
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.html.embedded_images import as_text
+from reproductions.html.inline_page import templates
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("reproductions.tasks.captioning", "."), autoescape=select_autoescape(["j2"], default=True)
-)
 
 
 def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
@@ -50,7 +46,7 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
             }
         )
     title = f"{variant.title}: captions of the test images of {outcome.record['corpus']}"
-    template = _TEMPLATES.get_template("page.html.j2")
+    template = templates(Path(__file__).parent).get_template("page.html.j2")
     page = template.render(title=title, side=side, images=images, sample=outcome.on_sample)
     path = directory / f"captions_{variant.name}.html"
     write_text(path, page)

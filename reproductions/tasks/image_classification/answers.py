@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from mxnet import nd
@@ -17,29 +17,12 @@ from gluon_attn.plots.image_attention import Panel, draw
 from preprocessing import cifar10
 from preprocessing.errors import InputError
 from reproductions.protocol.task import AnswerOptions, TrainedModel
-from reproductions.tasks.lines import blocks
-
-
-def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
-    """Yield an answer for each line, the path of an image: the ``options.n_best`` most probable classes, each followed
-    by its probability, separated by tabs; with ``options.json``, an object with the probability of every class. The
-    answer to a blank line is an empty line, or an object without a label. Images are resized regardless of their
-    aspect ratio.
-
-    Raises:
-        UsageError: if a line is not UTF-8.
-        InputError: if a file is missing or not an image.
-    """
-    for block in blocks(stream, options, batch_size=1):
-        for number, path in block:
-            if path:
-                yield answer_image(trained, Path(path), number, options)
-            else:
-                yield json.dumps({"line": number, "image": "", "label": None}) if options.json else ""
 
 
 def answer_image(trained: TrainedModel[Any, Any], path: Path, number: int, options: AnswerOptions) -> str:
-    """Return the answer of :func:`answer` for one image file, the ``number``-th.
+    """Return the answer for an image file, the ``number``-th: the ``options.n_best`` most probable classes, each
+    followed by its probability, separated by tabs; with ``options.json``, an object with the probability of each class.
+    The image is resized regardless of its aspect ratio.
 
     Raises:
         InputError: if the file is missing or not an image.

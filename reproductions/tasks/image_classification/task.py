@@ -11,6 +11,7 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective, share_of_mean
@@ -26,7 +27,6 @@ from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Column, Evaluation, Settings, Task, TrainedModel, Variant
 from reproductions.tasks.classification.accuracy import accuracies, compare, scores, share_right
 from reproductions.tasks.classification.results import training_curves
-from reproductions.tasks.image_classification import answers
 from reproductions.tasks.image_classification.results import ITEMS
 from reproductions.tasks.prepared import PreparedCorpus
 
@@ -207,8 +207,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
     def answer(
         self, trained: TrainedModel[SettingsT, ImageCorpus], lines: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """Each line is the path of an image; see :func:`.answers.answer`."""
-        return answers.answer(trained, lines, options)
+        raise UsageError("classes are of image files, not of lines; use gluon-attn classify")
 
 
 def classify(model: HybridBlock, prepared: ImageResult, pixels: np.ndarray) -> np.ndarray:

@@ -14,15 +14,27 @@ from gluon_attn.plots.heads import attention_lines
 WORDS = ["a", "dog", "runs"]
 
 
-def test_a_larger_weight_is_a_darker_line(tmp_path: Path) -> None:
-    """From query 0 to key 0 with a weight of 1, and with none."""
+def darker(weights: np.ndarray, path: Path) -> np.ndarray:
+    """By how much each pixel is darker than without any weight."""
     pictures = []
-    for number, weights in enumerate((np.eye(3), np.roll(np.eye(3), 1, axis=1))):
-        path = tmp_path / f"{number}.png"
-        attention_lines([("head", WORDS, WORDS, weights)], path)
+    for drawn in (np.zeros((3, 3)), weights):
+        attention_lines([("head", WORDS, WORDS, drawn)], path)
         pictures.append(np.asarray(Image.open(path).convert("L"), int))
-    assert pictures[0].shape == pictures[1].shape
-    assert np.abs(pictures[0] - pictures[1]).max() > 50
+    return pictures[0] - pictures[1]
+
+
+def test_a_larger_weight_is_a_darker_line_from_its_query_to_its_key(tmp_path: Path) -> None:
+    weights = np.zeros((3, 3))
+    weights[0, 2] = 1.0
+    line, faint = (darker(scale * weights, tmp_path / "line.png") for scale in (1.0, 0.3))
+    assert line.max() > 50 and 0 < faint.max() < line.max()
+    columns = np.flatnonzero(line.any(axis=0))
+    quarter = len(columns) // 4
+    near_query, near_key = (
+        np.average(np.arange(len(line)), weights=line[:, part].sum(axis=1))
+        for part in (columns[:quarter], columns[-quarter:])
+    )
+    assert near_query < near_key, "the first query is above the last key"
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:

@@ -37,15 +37,28 @@ def test_equal_weights_leave_the_image_as_it_is() -> None:
     assert (overlay(GREY, np.full((7, 7), 1 / 49)) == GREY).all()
 
 
+def brightest_quadrant(panel: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the brightest quadrant of the image in a part of a figure; None if all are equally bright."""
+    rows = np.flatnonzero((panel < 250).mean(axis=1) > 0.5)
+    columns = np.flatnonzero((panel[rows] < 250).mean(axis=0) > 0.5)
+    image = panel[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    means = np.array([[part.mean() for part in np.array_split(half, 2, axis=1)] for half in np.array_split(image, 2)])
+    if np.ptp(means) < 5:
+        return None
+    row, column = np.unravel_index(means.argmax(), means.shape)
+    return int(row), int(column)
+
+
 def test_panels_are_drawn_with_and_without_weights(tmp_path: Path) -> None:
+    """Bright where the weight is: in the first row and the last column, and the other way around."""
     path = tmp_path / "drawn.png"
     sharp = np.zeros((7, 7))
-    sharp[0, 0] = 1.0
-    image_attention.draw([Panel(GREY, None, "a"), Panel(GREY, sharp, "dog"), Panel(GREY, sharp.T, "runs")], path, "t")
+    sharp[0, 6] = 1.0
+    image_attention.draw([Panel(GREY, None, "a"), Panel(GREY, sharp, "dog"), Panel(GREY, sharp.T, "runs")], path)
     with Image.open(path) as image:
         assert image.width > 500
-        dark = (np.asarray(image.convert("L")) < 60).mean()
-    assert dark > 0.2
+        panels = np.array_split(np.asarray(image.convert("L")), 3, axis=1)
+    assert [brightest_quadrant(panel) for panel in panels] == [None, (0, 1), (1, 0)]
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:

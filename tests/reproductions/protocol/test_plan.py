@@ -81,6 +81,15 @@ def test_a_training_with_other_options_is_not_expected_to_have_the_published_bit
     )
 
 
+def test_bits_of_one_processor_are_not_called_wrong(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    one = runs[0]
+    declared = replace(papers.load(PAPER), bits_of_one_processor=True)
+    outcome(one.runs, one.variant, one.seed, paper=PAPER, preset="cpu", parameters_sha256="0" * 64)
+    monkeypatch.setattr(papers, "load", lambda _: declared)
+    (line,) = compared_with_published([one])
+    assert line.endswith("other than published; the bits of this paper's networks belong to one model of processor")
+
+
 def test_runs_of_earlier_commands_belong_to_the_results_unless_they_have_other_settings(
     toy: str, tmp_path: Path
 ) -> None:

@@ -376,8 +376,26 @@ def test_a_run_with_other_settings_is_not_loaded(one: Run) -> None:
 def test_what_is_no_configuration_is_refused(content: str, one: Run) -> None:
     trained(one)
     (one.directory / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match=r"config\.json: damaged \(no configuration of a run\); run it again"):
+    with pytest.raises(UsageError, match=r"config\.json: damaged \(no configuration of a run\); replace the run"):
         load(one)
+
+
+def test_a_network_of_a_variant_that_is_gone_is_not_loaded(one: Run) -> None:
+    trained(one)
+    path = one.directory / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "variant": "bent"}), encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"seed-1: a network of variant 'bent', which .* not have .*; train one of .*curved"
+    ):
+        load(one)
+
+
+def test_a_folder_of_runs_that_cannot_be_written_is_named(one: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    elsewhere = replace(one, runs=tmp_path / "file" / "runs")
+    with pytest.raises(UsageError, match=r"seed-1: cannot be written \(Not a directory\); make .* with --runs$"):
+        train(elsewhere, resume=False, overwrite=False)
 
 
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "training.json"])
