@@ -217,7 +217,7 @@ REPRODUCTION = Reproduction(
         Better("hybrid", "With little compute the hybrid beats the pure ViT", "hybrid-short", "class", "Figure 5"),
         Measured(
             "pooling",
-            f"Class token and mean are level at the better of two rates, within {MARGIN} accuracy points",
+            f"Class token and mean are level at the better of two learning rates, within {MARGIN} accuracy points",
             "Figure 9",
             ("class", "class-fast", "mean", "mean-fast"),
             level_at_best_rate(MARGIN, rates=2),

@@ -149,7 +149,7 @@ def without_attention(settings: Settings) -> Settings:
 
 
 DIFFER, RECALLED = "With the penalty the hops differ more", "from memory: Figure"
-BEAT = "beat the maximum of the states"
+BEAT = "are better than max pooling over the states"
 ON_SHORT = "The penalty helps on short texts, each network with its own number of epochs"
 overlap = partial(Measured, effect=less_overlap)
 REPRODUCTION = Reproduction(

@@ -152,7 +152,7 @@ REPRODUCTION = Reproduction(
     claims=(
         Better(
             "subsampling",
-            "Subsampling frequent words makes the vectors of rarer ones better",
+            "With subsampling, nearest neighbours of rare words share their sentiment more often",
             "skip-gram",
             "skip-gram-all",
             source="Mikolov et al. (2013b), section 2.3",
@@ -167,7 +167,7 @@ REPRODUCTION = Reproduction(
         ),
         Better(
             "rare",
-            "Skip-gram's vectors are better than CBOW's for rare words, at the epochs of lowest loss",
+            "Neighbours of rare words by skip-gram share their sentiment more often than by CBOW, at the lowest loss",
             "skip-gram",
             "cbow",
             source="the page of the authors' program",

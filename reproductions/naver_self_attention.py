@@ -185,7 +185,9 @@ REPRODUCTION = Reproduction(
         Better("syllables", "Syllables help the best network", "best-vectors", "best-words"),
         Better("token-dropout", "Dropout of whole tokens helps the best network", "best-vectors", "best-whole"),
         badly_trained(
-            "readable-agreement", f"{ITS} agree less with the effect of deleting a token", effect=less_agreement
+            "readable-agreement",
+            f"{ITS} agree less with the effect of deleting a token than at the best epoch",
+            effect=less_agreement,
         ),
         badly_trained("readable-entropy", f"{ITS} are less concentrated than at the best epoch", effect=more_entropy),
     ),

@@ -187,7 +187,7 @@ REPRODUCTION = Reproduction(
         Better("penalty", "The doubly stochastic penalty helps (BLEU-4)", "soft", "soft-free", "sec. 4.2.1"),
         Measured(
             "points-random",
-            "Soft attention finds the object that a noun names, better than random attention does",
+            "Soft attention finds the object that a noun names better than random attention does",
             "ours",
             ("soft", "random"),
             shows_class_better_than_random,
