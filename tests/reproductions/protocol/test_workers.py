@@ -114,7 +114,7 @@ def test_a_file_of_hosts_has_one_worker_on_each_line(tmp_path: Path) -> None:
         (["--local-workers", "2", "--workers", "hosts.txt"], "choose one of them"),
         (["--port", "9000"], "--port is for several workers"),
         (["--compression", "0.1"], "--compression is for several workers"),
-        (["--local-workers", "2", "--compression", "nan"], "--compression must be a finite number, not nan; choose"),
+        (["--local-workers", "2", "--compression", "nan"], "invalid value for '--compression'"),
         (["--local-workers", "2", "--compression", "inf"], "--compression must be a finite number, not inf; choose"),
         (["--asynchronous"], "--asynchronous is for several workers"),
         (["--local-workers", "2", "--asynchronous", "--compression", "0.1"], "leave out --asynchronous"),
