@@ -79,7 +79,7 @@ def test_no_stretch_crosses_a_gap_in_time_or_between_splits() -> None:
 
 
 def test_nothing_left_for_a_split_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing is left for validation; drive longer; .*shorter blocks"):
+    with pytest.raises(InputError, match=r"nothing is left for validation; drive longer; .*shorter blocks"):
         Blocks().apply(split_of(np.arange(10) / 10), Context())
 
 
