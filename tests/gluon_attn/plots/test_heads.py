@@ -27,11 +27,12 @@ def test_a_larger_weight_is_a_darker_line_from_its_query_to_its_key(tmp_path: Pa
     weights = np.zeros((3, 3))
     weights[0, 2] = 1.0
     line, faint = (darker(scale * weights, tmp_path / "line.png") for scale in (1.0, 0.3))
-    assert line.max() > 50 and 0 < faint.max() < line.max()
-    columns = np.flatnonzero(line.any(axis=0))
+    assert line.max() > 50 and 10 < faint.max() < line.max()
+    drawn = line > 30  # the palette of the file changes other pixels a little
+    columns = np.flatnonzero(drawn.any(axis=0))
     quarter = len(columns) // 4
     near_query, near_key = (
-        np.average(np.arange(len(line)), weights=line[:, part].sum(axis=1))
+        np.average(np.arange(len(line)), weights=drawn[:, part].sum(axis=1))
         for part in (columns[:quarter], columns[-quarter:])
     )
     assert near_query < near_key, "the first query is above the last key"
