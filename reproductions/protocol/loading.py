@@ -91,7 +91,7 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
             raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); {REPLACE}") from None
     name = config["variant"]
     if name not in [variant.name for variant in preset.variants]:
-        reason = f"a network of variant {name!r}, which preset {preset.name} does not have (any more)"
+        reason = f"a network of variant {name!r}, which preset {preset.name} no longer has"
         raise UsageError(f"{directory}: {reason}; train one of {', '.join(each.name for each in preset.variants)}")
     return config, training, preset.variant(name), preset.task(name)
 

@@ -33,7 +33,7 @@ def find(run: Run, variant: str | None) -> Path:
             run: a variant of the headline, else a network that comes with the paper, else any other.
 
     Raises:
-        UsageError: if there is none; the message says how to train it. If there is no such variant, or if it is an
+        UsageError: if there is none (the message says how to train it), if the variant is unknown, or if it is an
             ensemble, which is not one network.
     """
     preset = papers.load(run.paper).preset(run.preset)

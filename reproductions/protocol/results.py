@@ -51,8 +51,7 @@ class Row:
         """Read a row of a results file.
 
         Raises:
-            TypeError: if a field is missing or unknown, or if something else is where a number should be.
-            ValueError: the same.
+            KeyError, TypeError, ValueError: if a field is missing or unknown, or if a number is something else.
         """
         for number in (row["mean"], row["std"], *row["ci95"], *row["per_seed"].values()):
             float(number)

@@ -386,7 +386,7 @@ def test_a_network_of_a_variant_that_is_gone_is_not_loaded(one: Run) -> None:
     config = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**config, "variant": "bent"}), encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"seed-1: a network of variant 'bent', which .* not have .*; train one of .*curved"
+        UsageError, match=r"seed-1: a network of variant 'bent', which preset .* no longer has; train one of .*curved"
     ):
         load(one)
 
