@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.stats import norm, rankdata, t
@@ -15,6 +15,9 @@ from gluon_attn.runtime import derive
 
 MANY = 30
 """Minimum number of resampled units for which a percentile interval is left as it is."""
+
+KEPT_BYTES = 2**28
+"""Size up to which the numbers of the drawn items are kept for the next estimate."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,7 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
     values = np.asarray(values, dtype=np.float64)
 
     def resample() -> list[float]:
-        generator = np.random.RandomState(derive(seed, "bootstrap"))
-        return [values[generator.randint(0, len(values), len(values))].mean() for _ in range(resamples)]
+        return [values[drawn].mean() for drawn in _draws(seed, len(values), resamples)]
 
     return Resampled(float(values.mean()), resample, len(values))
 
@@ -170,11 +172,30 @@ def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, see
     """``statistic`` is called with the number of times that each item was drawn, (items,)."""
 
     def resample() -> list[float]:
-        generator = np.random.RandomState(derive(seed, "bootstrap"))
-        draws = (np.bincount(generator.randint(0, items, items), minlength=items) for _ in range(resamples))
-        return [statistic(times_drawn) for times_drawn in draws]
+        return [statistic(np.bincount(drawn, minlength=items)) for drawn in _draws(seed, items, resamples)]
 
     return Resampled(statistic(np.ones(items, np.int64)), resample, items)
+
+
+def _draws(seed: int, items: int, resamples: int) -> Iterable[np.ndarray]:
+    """The numbers of the items of each resample, (items,). All estimates on one test set draw the same numbers, and
+    drawing takes most of their time, so the last ones are kept unless they are large."""
+    if resamples * items * np.min_scalar_type(items).itemsize <= KEPT_BYTES:
+        return _kept_draws(seed, items, resamples)
+    return _new_draws(seed, items, resamples)
+
+
+@lru_cache(maxsize=1)
+def _kept_draws(seed: int, items: int, resamples: int) -> np.ndarray:
+    drawn = np.empty((resamples, items), np.min_scalar_type(items))
+    for number, numbers in enumerate(_new_draws(seed, items, resamples)):
+        drawn[number] = numbers
+    return drawn
+
+
+def _new_draws(seed: int, items: int, resamples: int) -> Iterator[np.ndarray]:
+    generator = np.random.RandomState(derive(seed, "bootstrap"))
+    return (generator.randint(0, items, items) for _ in range(resamples))
 
 
 def perplexity(totals: np.ndarray) -> float:

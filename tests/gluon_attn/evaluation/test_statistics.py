@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
+from gluon_attn.evaluation import statistics
 from gluon_attn.evaluation.statistics import (
     MANY,
     bootstrap,
@@ -76,6 +77,18 @@ def test_the_same_seed_draws_the_same_samples() -> None:
     np.random.seed(0)
     bootstrap(values, seed=1)
     assert np.random.uniform() == expected, "the global generator was used"
+
+
+@pytest.mark.parametrize("items", [255, 256, 257, 300])
+def test_kept_draws_are_those_that_would_be_drawn_again(items: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.RandomState(0).normal(size=(2, items))
+    estimates = []
+    for kept in (statistics.KEPT_BYTES, 0):
+        monkeypatch.setattr(statistics, "KEPT_BYTES", kept)
+        made = [bootstrap(one, seed=seed, resamples=100) for one in values for seed in (1, 2, 1)]
+        estimates += [(estimate.low, estimate.high) for estimate in made]
+    assert estimates[:6] == estimates[6:]
+    assert estimates[0] == estimates[2] != estimates[1]
 
 
 def accuracy(totals: np.ndarray) -> float:

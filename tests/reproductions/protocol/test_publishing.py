@@ -448,6 +448,7 @@ def test_an_unpublished_table_cannot_be_published_again(toy: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
 def test_published_tables_are_generated_again_from_their_outcomes(paper: str) -> None:
     """Without corpora: the results to the byte, figures and README."""
