@@ -11,7 +11,8 @@ cut to 400 words and have the dropout of *best*; on SST words that occur once ha
 differ only in what their titles state; on SST also in the number of epochs, 4 without the penalty, 8 with it or with
 max pooling. Penalties are the paper's and two smaller ones; all else was chosen on validation: on NSMC a tenth of the
 official training file, by the SHA-256 of the text; on IMDb the training reviews of a tenth of the films, since test has
-other films than train; SST's is official. On IMDb training stops two epochs after the best.
+other films than train; SST's is official. On IMDb training stops two epochs after the best, and the penalty of 1 is
+warmed up for 500 updates: without that, validation accuracy is 84.1 instead of 88.0.
 With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
 six hops are therefore compared without it. One variant initialises its embeddings from the skip-gram vectors of
 ``mikolov2013``, as the paper does from word2vec's; it is compared with random embeddings of the same width.
@@ -93,6 +94,7 @@ best = replace(nsmc, min_freq=2, embedding_units=200, syllables=Syllables(), uni
 best = replace(best, token_dropout=0.3, embedding_dropout=0.5, dropout=0.5)
 wide = replace(nsmc, embedding_units=200)
 imdb = replace(nsmc, max_length=400, token_dropout=0.3, embedding_dropout=0.5, dropout=0.5)
+warmed_up = replace(imdb, penalty=1.0, penalty_warmup=500)
 sst = replace(nsmc, min_freq=1)
 
 SMALL = Recipe(epochs=4, batch_size=128, learning_rate=1e-3, decay="cosine", clip_norm=5.0)
@@ -153,7 +155,7 @@ LONG_TEXTS = (
     row("imdb-r1-free", "one hop, no penalty", replace(imdb, hops=1, penalty=0.0), IMDB_HOPS),
     row("imdb-r6", "six hops, penalty 0.1", imdb, IMDB_HOPS),
     row("imdb-r6-free", "six hops, no penalty", replace(imdb, penalty=0.0), IMDB_DRAWN, YELP_FREE, IMDB_SIX),
-    row("imdb-r6-strict", "six hops, penalty 1", replace(imdb, penalty=1.0), IMDB_DRAWN, YELP_STRICT, IMDB_SIX),
+    row("imdb-r6-strict", "six hops, penalty 1, warmed up", warmed_up, IMDB_DRAWN, YELP_STRICT, IMDB_SIX),
     row("imdb-max", MAXIMUM, without_attention(imdb), IMDB_HOPS, YELP_MAX, ON_IMDB),
 )
 DIFFER, RECALLED = "With the penalty the hops differ more", "from memory: Figure"

@@ -52,7 +52,7 @@ def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_setting() 
             ("nsmc-r6", "nsmc-r6-unmasked", {"masked"}),
             ("nsmc-r6", "nsmc-r6-warm", {"penalty_warmup"}),
             ("nsmc-r6-vectors", "nsmc-r6-wide", set()),
-            ("imdb-r6-free", "imdb-r6-strict", {"penalty"}),
+            ("imdb-r6-free", "imdb-r6-strict", {"penalty", "penalty_warmup"}),
             ("imdb-r6-free", "imdb-r6", {"penalty"}),
             ("nsmc-r1-free", "nsmc-r6-free", {"hops"}),
             ("imdb-r1-free", "imdb-r6-free", {"hops"}),
