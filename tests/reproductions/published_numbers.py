@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,16 @@ Numbers = tuple[float, float, float]
 @cache
 def results(paper: str) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((RESULTS / f"{paper}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def published_at(commit: str, paper: str) -> dict[str, Any]:
+    """The results that a commit had published; skips the test if the clone does not have the commit."""
+    show = ["git", "show", f"{commit}:reproductions/results/{paper}.json"]
+    shown = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=False)
+    if shown.returncode:
+        pytest.skip(f"commit {commit} is not here: clone the repository with its whole history")
+    content: dict[str, Any] = json.loads(shown.stdout)
     return content
 
 
