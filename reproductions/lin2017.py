@@ -14,7 +14,7 @@ official training file, by the SHA-256 of the text; on IMDb the training reviews
 other films; SST's is official. On IMDb training stops two epochs after the best, and the penalty of 1 is warmed up.
 
 With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
-six hops are therefore compared without it. The paper's word2vec is that of ``mikolov2013`` in one variant.
+six hops are therefore compared without it. One variant starts from the skip-gram vectors of ``mikolov2013``.
 
 On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
 (:func:`gluon_attn.evaluation.hops.least_penalty`). Of the test reviews, 11 % have fewer than six tokens, the limit for
@@ -245,6 +245,6 @@ REPRODUCTION = Reproduction(
         "Whether attention is better than max pooling depends on the row that represents it: on NSMC, six hops with "
         "the penalty of 0.1 are below max pooling with every seed, without it 0.1 above (`maximum-free` was added "
         "after that). Masking also changes the penalty, which can be lower if hops can attend to padding. On IMDb, "
-        "bigrams are better than every network here, also on the same 400 words.",
+        "bigrams are better than every network here, also on the same 400 words: these are far from the best.",
     ),
 )
