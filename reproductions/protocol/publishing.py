@@ -59,8 +59,8 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
-        seeds = sorted(int(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed)))
-        new += [(ensemble.name, "+".join(map(str, seeds)))] if len(seeds) > 1 else []
+        seeds = ensemble.among((run.variant, int(run.seed)) for run in runs)
+        new += [(ensemble.name, "+".join(map(str, seeds)))] if seeds else []
     before = _published_besides(paper, preset, new)
     _check_repeatable([_of(run) for run in runs])
     check_together(runs, [outcome for outcome in before if not outcome.is_ensemble])
@@ -112,10 +112,10 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
                 f"{outcome.variant} again, and score it together with these variants"
             )
     together = [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)]
+    alone = [(variant, int(seed)) for variant, seed in together if "+" not in seed]
     for ensemble in preset.ensembles:
-        alone = [(variant, int(seed)) for variant, seed in together if "+" not in seed]
-        seeds = [str(seed) for variant, seed in sorted(alone) if ensemble.has(variant, seed)]
-        wanted = ["+".join(seeds)] if len(seeds) > 1 else []
+        seeds = list(map(str, ensemble.among(alone)))
+        wanted = ["+".join(seeds)] if seeds else []
         if [seed for variant, seed in together if variant == ensemble.name] != wanted:
             raise UsageError(
                 f"ensemble {ensemble.name} is of seeds {', '.join(seeds)} of {ensemble.members}; score these together"

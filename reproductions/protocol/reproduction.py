@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,11 @@ class Ensemble:
     comparable: bool = False
     differs: str = ""
 
-    def has(self, variant: str, seed: int) -> bool:
-        """Whether the network of this variant and seed is a member."""
-        return variant == self.members and (not self.seeds or seed in self.seeds)
+    def among(self, trained: Iterable[tuple[str, int]]) -> list[int]:
+        """The seeds of its members among these trainings, each a variant and a seed; none if only one is."""
+        seeds = sorted(seed for variant, seed in trained if variant == self.members)
+        seeds = [seed for seed in seeds if not self.seeds or seed in self.seeds]
+        return seeds if len(seeds) > 1 else []
 
 
 @dataclass(frozen=True)

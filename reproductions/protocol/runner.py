@@ -232,11 +232,11 @@ def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:
     """The outcomes of the ensembles of a preset that have at least two members among these runs."""
+    trained = {(run.variant, int(run.seed)): run for run in runs}
     outcomes = []
     for ensemble in preset.ensembles:
-        members = [run for run in runs if ensemble.has(run.variant, int(run.seed))]
-        if len(members) > 1:
-            outcomes.append(combine(ensemble, members))
+        if seeds := ensemble.among(trained):
+            outcomes.append(combine(ensemble, [trained[ensemble.members, seed] for seed in seeds]))
     return outcomes
 
 
