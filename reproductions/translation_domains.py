@@ -2,9 +2,9 @@
 
 Koehn and Knowles (2017), "Six challenges for neural machine translation", name the mismatch of domains first: a network
 that is trained on one kind of text translates other kinds badly (sec. 3.1). Here networks that are trained on captions,
-or on the sentences of Tatoeba and KorSTS, are also scored on text that no training and no choice has used: Tatoeba from
-English to French; from Korean to English, news (Park et al.) and JHE, a set of example sentences, and the test split of
-KorSTS, which is not of another domain.
+or on KorSTS and Tatoeba, are also scored on text that no training and no choice has used: Tatoeba from English to
+French; from Korean to English, news (Park et al.), the development part of JHE, a set of example sentences, and the
+test split of KorSTS, which is not of another domain.
 
 Two networks are those of ``bahdanau2014``, with its recipe. In addition, a smaller network is trained on captions
 without dropout, label smoothing and averaging of checkpoints, with one of the three, and with all of them. The epoch is
@@ -23,20 +23,17 @@ from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.translation.domains import (
-    JHE,
-    KORSTS,
-    NEWS,
-    TATOEBA,
-    DomainTranslation,
+from reproductions.tasks.translation.domain_results import (
     below_half,
+    bleu_by_length_and_test_set,
     chosen_on_validation,
 )
+from reproductions.tasks.translation.domains import JHE, KORSTS, NEWS, TATOEBA, DomainTranslation
 from reproductions.tasks.translation.task import LONGER, SMALL, SMOKE, STANDARD
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 
 CHALLENGES = "Koehn and Knowles (2017), arXiv:1706.03872"
-SECTION = "Koehn and Knowles (2017), sec. 3.1"
+AFTER = "ours, after Koehn and Knowles (2017), sec. 3.1"
 
 FRENCH = DomainTranslation("multi30k en-fr", source="en", target="fr", elsewhere=(TATOEBA,))
 KOREAN = DomainTranslation("tatoeba ko-en", source="ko", target="en", elsewhere=(KORSTS, NEWS, JHE))
@@ -57,7 +54,7 @@ def smoke(variant: Variant[RNNSearchSettings]) -> Variant[RNNSearchSettings]:
 
 
 def raises(id: str, what: str) -> Better:
-    return Better(id, f"{what} raises BLEU on Tatoeba", id, "plain", metric=TATOEBA.array)
+    return Better(id, f"{what} raises BLEU on Tatoeba", id, "plain", metric=TATOEBA.array("bleu"))
 
 
 REPRODUCTION = Reproduction(
@@ -67,7 +64,7 @@ REPRODUCTION = Reproduction(
     reported=(),
     variants=(
         Variant("french", "RNNsearch, English to French, trained on captions", full, STANDARD, FRENCH),
-        Variant("korean", "RNNsearch, Korean to English, trained on Tatoeba and KorSTS", full, LONGER, KOREAN),
+        Variant("korean", "RNNsearch, Korean to English, trained on KorSTS and Tatoeba", full, LONGER, KOREAN),
         small("plain", "no dropout, smoothing or averaging", plain),
         small("dropout", f"dropout {DROPOUT}", replace(plain, dropout=DROPOUT)),
         small("smoothing", f"label smoothing {SMOOTHING}", replace(plain, smoothing=SMOOTHING)),
@@ -77,12 +74,18 @@ REPRODUCTION = Reproduction(
     claims=(
         Measured(
             "captions",
-            "On Tatoeba BLEU is less than half of that on captions",
-            SECTION,
+            "A network trained on captions has less than half of its BLEU on captions when it translates Tatoeba",
+            AFTER,
             ("french",),
             below_half(TATOEBA),
         ),
-        Measured("examples", "On JHE BLEU is less than half of that on Tatoeba", SECTION, ("korean",), below_half(JHE)),
+        Measured(
+            "news",
+            "A network trained on KorSTS and Tatoeba has less than half of its BLEU on KorSTS when it translates news",
+            AFTER,
+            ("korean",),
+            below_half(NEWS, of=KORSTS),
+        ),
         raises("dropout", "Dropout"),
         raises("smoothing", "Label smoothing"),
         raises("averaging", "The mean of several epochs"),
@@ -99,9 +102,21 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(lambda variant: variant if variant.settings == full else None, seeds=(1, 2, 3)),
     notes=(
-        "Sentences of the other test sets whose source is in the training text, with the same letters and digits, are "
-        "left out. All scores are BLEU of lower-cased tokens with the search of the settings. The threshold of one "
-        "half is ours. A test set may also be harder in itself: no network that is trained on its domain stands here "
-        "for comparison.",
+        "*BLEU of its own corpus* is on the test split of the corpus a network is trained on: captions, or Tatoeba "
+        "from Korean. Of the 12 999 training pairs from Korean 9 945 are KorSTS, translated from English by a machine, "
+        "and 3 054 Tatoeba; the test split of KorSTS was translated from English by people. All BLEU is of lower-cased "
+        "tokens, with the search of the settings; sacreBLEU and chrF on the other test sets are in the results file.",
+        "No sentence of the other test sets is in the training text, apart from case, punctuation and spacing: pairs "
+        "of the training text with a sentence of KorSTS or news were left out of it, and Tatoeba en-fr and JHE have no "
+        "such sentence. A source sentence with several references is translated once, and its counts are summed: "
+        "intervals are over sentences, 2 325 of Tatoeba en-fr (3 300 pairs), 2 514 of KorSTS, 1 995 of news and 720 of "
+        "JHE.",
+        "The threshold of one half is ours. A test set may also be harder in itself: no network that is trained on its "
+        "domain stands here for comparison, and sentences differ in length. Source sentences have 6.4 words in Tatoeba "
+        "en-fr and 11.9 in captions; from Korean, 4.5 in Tatoeba, 7.8 in KorSTS, 15.4 in news and 9.1 in JHE (words "
+        "between spaces).",
+        "Before any of these test sets was read, the claim on news replaced one that compared JHE with Tatoeba, whose "
+        "test split has 368 short sentences.",
     ),
+    figures=(bleu_by_length_and_test_set("french", "korean"),),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -126,6 +126,17 @@ def unpack_strings(utf8: np.ndarray, offsets: np.ndarray) -> list[str]:
     """The inverse of :func:`pack_strings`."""
     raw, bounds = utf8.tobytes(), offsets.tolist()
     return [raw[start:stop].decode("utf-8") for start, stop in pairwise(bounds)]
+
+
+def string_arrays(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
+    """The arrays of :func:`pack_strings`, named ``<name>_utf8`` and ``<name>_offsets``."""
+    utf8, offsets = pack_strings(strings)
+    return {f"{name}_utf8": utf8, f"{name}_offsets": offsets}
+
+
+def strings_in(arrays: Mapping[str, np.ndarray], name: str) -> list[str]:
+    """The inverse of :func:`string_arrays`."""
+    return unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
 
 
 class PackedStrings(Sequence[str]):

@@ -9,7 +9,7 @@ import numpy as np
 
 from preprocessing.arrays import write_arrays
 from preprocessing.files import result_directory, write_json, write_text
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text import card_page
 from preprocessing.text.data import Split
 from preprocessing.text.own_texts import learned_labels
@@ -46,15 +46,13 @@ def write(result: Result, directory: Path, *, overwrite: bool = False, page: boo
 
 
 def _arrays(split: Split) -> dict[str, np.ndarray]:
-    utf8, text_offsets = pack_strings(split.text.tolist())
     arrays = {
         "ids": split.ids,
         "offsets": split.offsets,
         "label": split.label,
         "row_id": split.row_id,
         "seen_in_train": split.seen_in_train,
-        "text_utf8": utf8,
-        "text_offsets": text_offsets,
+        **string_arrays("text", split.text.tolist()),
     }
     if split.sentences is not None:
         arrays["sentence_offsets"] = np.concatenate([[0], np.cumsum(split.sentences.ids, dtype=np.int64)])

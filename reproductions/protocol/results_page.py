@@ -48,7 +48,8 @@ def results_readme(
         headings.insert(2, "corpus")
     for line in table:
         row, reported, numbers = line.row, line.reported, list(line.numbers)
-        numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
+        for at, (low, high) in line.intervals.items():
+            numbers[at] += f" [{low:.2f}, {high:.2f}]"
         rows.append(
             [
                 f"`{line.name}`",

@@ -31,6 +31,7 @@ class Line:
         column: index of the first column in which the variant has a number.
         row: row of results in that column.
         numbers: numbers in all columns, as text, including those of the network from which it is initialised.
+        intervals: intervals of the numbers in the first column that has one and in columns with intervals, by index.
         elsewhere: whether it is a published result of another paper.
     """
 
@@ -39,6 +40,7 @@ class Line:
     column: int
     row: Row
     numbers: list[str]
+    intervals: dict[int, tuple[float, float]]
     elsewhere: bool = False
 
     @property
@@ -92,7 +94,12 @@ def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[
             given = [row_of(result, source, column) if column.of_pretraining else None for column in columns]
             shown = zip(rows, given, columns, strict=True)
             numbers = [_value(own or other, signed=column.signed) for own, other, column in shown]
-            lines.append(Line(name, preset.variant(name).title, first, row, numbers))
+            intervals = {
+                at: own.ci95
+                for at, (own, column) in enumerate(zip(rows, columns, strict=True))
+                if own and (at == first or column.interval)
+            }
+            lines.append(Line(name, preset.variant(name).title, first, row, numbers, intervals))
     return lines
 
 

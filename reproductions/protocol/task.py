@@ -86,7 +86,8 @@ class Column:
     """One column of a results table: the test row with this metric whose signature contains ``signature``.
 
     ``of_pretraining``: a variant without such a row shows that of the network of its paper from which it is
-    initialised. ``signed``: a difference, shown with its sign and its interval.
+    initialised. ``signed``: a difference, shown with its sign and its interval. ``interval``: shown with its interval
+    in the results page, as the first column always is.
     """
 
     title: str
@@ -94,6 +95,7 @@ class Column:
     signature: str = ""
     of_pretraining: bool = False
     signed: bool = False
+    interval: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
 from reproductions.tasks.captioning import page
 from reproductions.xu2015 import REPRODUCTION
@@ -65,13 +65,13 @@ def test_a_drive_plays_and_shows_its_attention(tab: Tab, tmp_path: Path) -> None
 
 def test_captions_are_searched_and_read_word_by_word(tab: Tab, tmp_path: Path) -> None:
     texts: dict[str, Any] = {}
-    texts["name_utf8"], texts["name_offsets"] = pack_strings(["a.jpg", "b.jpg"])
-    texts["reference_utf8"], texts["reference_offsets"] = pack_strings(["a dog\na hound", "a cat"])
+    texts |= string_arrays("name", ["a.jpg", "b.jpg"])
+    texts |= string_arrays("reference", ["a dog\na hound", "a cat"])
     texts["jpeg"] = np.frombuffer(jpeg() * 2, np.uint8)
     texts["jpeg_offsets"] = np.arange(3) * len(jpeg())
     texts["steps"] = np.full(2, 3)
     texts["weights"] = np.tile(np.eye(4, dtype=np.float16)[:3], (2, 1))
-    arrays = dict(zip(("text_utf8", "text_offsets"), pack_strings(["a dog", "a cat"]), strict=True))
+    arrays = string_arrays("text", ["a dog", "a cat"])
     made = outcome(tmp_path, "soft", 1, arrays, corpus="sample", texts=texts)
     (path,) = page.write(made, REPRODUCTION.preset("smoke").variant("soft"), tmp_path).values()
     tab.open(path.as_uri())

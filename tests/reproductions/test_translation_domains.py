@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation.domains import JHE, TATOEBA, TEST_SETS, Pairs, below_half, chosen_on_validation
+from reproductions.tasks.translation.domain_results import below_half, chosen_on_validation
+from reproductions.tasks.translation.domains import JHE, KORSTS, NEWS, TATOEBA, TEST_SETS, Pairs
 from reproductions.translation_domains import FRENCH, KOREAN, REPRODUCTION
 from tests.reproductions.support import outcome
 
@@ -33,9 +35,12 @@ def trained(folder: Path, name: str, right: dict[str, int], validation: float = 
     outcomes = []
     for seed in (1, 2, 3):
         arrays = {array: counts(seed, sentences) for array, sentences in right.items()}
-        arrays |= {"sacrebleu": arrays["bleu"], "likelihood": np.ones((40, 2))}
+        arrays |= {array.replace("bleu", "sacrebleu"): each for array, each in arrays.items()}
+        arrays |= {array.replace("bleu", "words"): np.full(40, 12) for array in right}
+        arrays |= {"likelihood": np.ones((40, 2))}
         history = [{"epoch": 1, "train_loss": 1.0, "validation_loss": 1.0, "validation_bleu": validation}]
-        record = {"corpus": FRENCH.corpus, "history": history, "metrics": {"chrf": 50.0}}
+        metrics = {array.replace("bleu", "chrf"): 50.0 for array in right}
+        record = {"corpus": FRENCH.corpus, "history": history, "metrics": metrics}
         outcomes.append(outcome(folder, name, seed, arrays, paper="translation_domains", **record))
     return outcomes
 
@@ -54,11 +59,21 @@ def test_pairs_of_the_training_text_are_left_out() -> None:
     test = data.prepared.splits["test"].source.text.tolist()
     pairs = data.elsewhere[TATOEBA.name]
     assert pairs.sources == test and len(pairs.references) == len(test) and pairs.seen == 0
+    assert all(len(references) == 1 for references in pairs.references)
     assert {"tatoeba train", "tatoeba test"} <= data.corpora.keys()
     train = data.prepared.splits["train"]
     assert Pairs.unseen(train, train) == Pairs([], [], len(train))
     louder = replace(train.source, text=np.array([f"{text.upper()} !" for text in train.source.text.tolist()], object))
     assert Pairs.unseen(replace(train, source=louder), train).seen == len(train), "letters and digits are the same"
+    others = replace(train.source, text=np.array([f"another {row}" for row in range(len(train))], object))
+    assert Pairs.unseen(replace(train, source=others), train).seen == len(train), "the targets are in the text"
+
+
+def test_a_sentence_with_several_references_is_one_item() -> None:
+    pairs = Pairs(["a", "b"], [["x"], ["y", "z", "y"]], 0)
+    assert pairs.by_reference(["one", "two"]) == (["one", "two", "two", "two"], ["x", "y", "z", "y"])
+    assert pairs.by_source(np.arange(8).reshape(4, 2)).tolist() == [[0, 1], [2 + 4 + 6, 3 + 5 + 7]]
+    assert Pairs([], [], 3).by_source(np.zeros((0, 10), np.int32)).shape == (0, 10)
 
 
 @pytest.mark.corpus("ko_en")
@@ -71,42 +86,47 @@ def test_jhe_is_only_for_testing() -> None:
     data = KOREAN.prepare(CPU.variant("korean").settings)
     assert data.prepared.splits.keys() == without.splits.keys()
     jhe = data.elsewhere[JHE.name]
-    assert len(jhe.sources) + jhe.seen == 720
+    assert len(jhe.sources) == 720 and jhe.seen == 0
     assert set(jhe.sources).isdisjoint(data.prepared.splits["train"].source.text.tolist())
     assert data.corpora["jhe jhe"].startswith("af200e1f")
 
 
 def test_rows_name_the_corpus_of_each_test_set(tmp_path: Path) -> None:
-    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array: 10})
+    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array("bleu"): 10})
     rows = FRENCH.rows(outcomes, CPU.variant("french"))
-    assert [(row.corpus, row.metric) for row in rows if "Tatoeba" in row.signature] == [("tatoeba en-fr", "bleu")]
+    outside = [row for row in rows if "Tatoeba" in row.signature]
+    assert {row.metric: row.corpus for row in outside} == dict.fromkeys(("bleu", "sacrebleu", "chrf"), "tatoeba en-fr")
     assert {row.corpus for row in rows if "Tatoeba" not in row.signature} == {"multi30k en-fr"}
-    (outside,) = [row for row in rows if row.corpus == "tatoeba en-fr"]
-    expected = [bleu(one.predictions[TATOEBA.array].sum(axis=0)) for one in outcomes]
-    assert list(outside.per_seed.values()) == pytest.approx(expected)
+    expected = [bleu(one.predictions[TATOEBA.array("bleu")].sum(axis=0)) for one in outcomes]
+    assert list(outside[0].per_seed.values()) == pytest.approx(expected)
     titles = [column.title for column in FRENCH.columns]
-    assert titles == ["BLEU", *(other.title for other in TEST_SETS), "perplexity"]
+    assert titles[1:5] == [other.title for other in TEST_SETS]
 
 
 def test_below_half_compares_two_test_sets(tmp_path: Path) -> None:
-    low = below_half(TATOEBA)(trained(tmp_path / "a", "french", {"bleu": 30, TATOEBA.array: 5}))
-    high = below_half(TATOEBA)(trained(tmp_path / "b", "french", {"bleu": 30, TATOEBA.array: 25}))
+    low = below_half(TATOEBA)(trained(tmp_path / "a", "french", {"bleu": 30, TATOEBA.array("bleu"): 5}))
+    high = below_half(TATOEBA)(trained(tmp_path / "b", "french", {"bleu": 30, TATOEBA.array("bleu"): 25}))
     assert low and high and low.estimate.mean > 0 > high.estimate.mean
     assert low.estimate.low < low.estimate.mean < low.estimate.high
+    both = trained(tmp_path / "c", "korean", {"bleu": 5, KORSTS.array("bleu"): 30, NEWS.array("bleu"): 5})
+    news = below_half(NEWS, of=KORSTS)(both)
+    assert news and news.estimate.mean == pytest.approx(low.estimate.mean), "not half of that on its own test split"
 
 
 def test_the_recipe_is_chosen_on_validation_and_not_on_the_other_test_set(tmp_path: Path) -> None:
-    plain = trained(tmp_path / "a", "plain", {"bleu": 20, TATOEBA.array: 10}, validation=20.0)
-    chosen = trained(tmp_path / "b", "dropout", {"bleu": 20, TATOEBA.array: 8}, validation=22.0)
-    better = trained(tmp_path / "c", "all", {"bleu": 20, TATOEBA.array: 15}, validation=21.0)
+    plain = trained(tmp_path / "a", "plain", {"bleu": 20, TATOEBA.array("bleu"): 10}, validation=20.0)
+    chosen = trained(tmp_path / "b", "dropout", {"bleu": 20, TATOEBA.array("bleu"): 8}, validation=22.0)
+    better = trained(tmp_path / "c", "all", {"bleu": 20, TATOEBA.array("bleu"): 15}, validation=21.0)
     effect = chosen_on_validation(TATOEBA)(plain, chosen, better)
     assert effect and effect.estimate.mean < 0 and "dropout minus plain" in effect.what
-    itself = chosen_on_validation(TATOEBA)(plain, trained(tmp_path / "d", "all", {"bleu": 1, TATOEBA.array: 1}, 1.0))
+    itself = chosen_on_validation(TATOEBA)(
+        plain, trained(tmp_path / "d", "all", {"bleu": 1, TATOEBA.array("bleu"): 1}, 1.0)
+    )
     assert itself and itself.estimate.mean == 0
 
 
 def test_table_and_claims(tmp_path: Path) -> None:
-    right = {"bleu": 25, **{other.array: 10 for other in TEST_SETS}}
+    right = {"bleu": 25, **{other.array("bleu"): 10 for other in TEST_SETS}}
     outcomes = [one for name in CPU.names for one in trained(tmp_path / name, name, right)]
     rows, claims = conclude(REPRODUCTION, CPU, outcomes)
     assert {claim.id for claim in claims} == {claim.id for claim in REPRODUCTION.claims}
@@ -128,12 +148,41 @@ def test_data_of_ones_own_have_one_test_set_and_no_claim_on_another(tmp_path: Pa
 
 
 def test_the_interval_of_half_of_a_score_is_half_as_wide(tmp_path: Path) -> None:
-    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array: 5})
+    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array("bleu"): 5})
     own, outside = (
         bootstrap_metric(np.stack([one.predictions[name] for one in outcomes]), bleu, seed=0)
-        for name in ("bleu", TATOEBA.array)
+        for name in ("bleu", TATOEBA.array("bleu"))
     )
     effect = below_half(TATOEBA)(outcomes)
     assert effect is not None and effect.estimate.mean == pytest.approx(own.mean / 2 - outside.mean)
     half = np.sqrt(((own.high - own.low) / 4) ** 2 + ((outside.high - outside.low) / 2) ** 2)
     assert effect.estimate.high - effect.estimate.low == pytest.approx(2 * half)
+
+
+@pytest.mark.corpus("multi30k", "ko_en", "fra_eng")
+@pytest.mark.slow
+def test_notes_state_the_sizes_of_the_test_sets() -> None:
+    def number(count: int) -> str:
+        return f"{count:,}".replace(",", " ")
+
+    def words(texts: list[str]) -> str:
+        return f"{np.mean([len(text.split()) for text in texts]):.1f}"
+
+    french, korean = (CPU.task(name).prepare(CPU.variant(name).settings) for name in ("french", "korean"))
+    (_, origins, lengths, _) = (" ".join(note.split()) for note in REPRODUCTION.notes)
+    sets = {**french.elsewhere, **korean.elsewhere}
+    assert {name: pairs.seen for name, pairs in sets.items()} == dict.fromkeys(sets, 0)
+    sizes = {name: number(len(pairs.sources)) for name, pairs in sets.items()}
+    tatoeba = sum(len(references) for references in sets["tatoeba"].references)
+    assert f"{sizes['tatoeba']} of Tatoeba en-fr ({number(tatoeba)} pairs), {sizes['korsts']} of KorSTS" in origins
+    assert f"{sizes['news']} of news and {sizes['jhe']} of JHE" in origins
+    mean = {name: words(pairs.sources) for name, pairs in sets.items()}
+    mean["captions"] = words(french.prepared.splits["test"].source.text.tolist())
+    assert f"have {mean['tatoeba']} words in Tatoeba en-fr and {mean['captions']} in captions" in lengths
+    own = korean.prepared.splits["test"].source.text.tolist()
+    assert f"from Korean, {words(own)} in Tatoeba, {mean['korsts']} in KorSTS, {mean['news']} in news" in lengths
+    assert f"{mean['jhe']} in JHE" in lengths and f"test split has {len(own)} short sentences" in REPRODUCTION.notes[3]
+    origin = Counter(str(row_id).partition(":")[0] for row_id in korean.prepared.splits["train"].row_id)
+    of_korsts, of_tatoeba = number(origin["korsts-train"]), number(origin["tatoeba"])
+    assert f"Of the {number(origin.total())} training pairs from Korean {of_korsts} are KorSTS" in REPRODUCTION.notes[0]
+    assert f"and {of_tatoeba} Tatoeba;" in REPRODUCTION.notes[0]

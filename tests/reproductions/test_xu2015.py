@@ -17,7 +17,7 @@ from PIL import Image
 
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import named_parameters
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
@@ -140,14 +140,14 @@ def test_captions_are_drawn_word_by_word_and_listed(tmp_path: Path) -> None:
         "weights": np.full((3, 49), 1 / 49).tolist(),
     }
     texts: dict[str, Any] = {}
-    texts["name_utf8"], texts["name_offsets"] = pack_strings(["a.jpg"] * IMAGES)
+    texts |= string_arrays("name", ["a.jpg"] * IMAGES)
     arrays: dict[str, Any] = {}
-    arrays["text_utf8"], arrays["text_offsets"] = pack_strings(["a dog"] * IMAGES)
+    arrays |= string_arrays("text", ["a dog"] * IMAGES)
     texts["jpeg"] = np.frombuffer(stream.getvalue() * IMAGES, np.uint8)
     texts["jpeg_offsets"] = np.arange(IMAGES + 1) * len(stream.getvalue())
     texts["steps"] = np.full(IMAGES, 3)
     texts["weights"] = np.tile(np.linspace(0, 2 / 49, 49, dtype=np.float16), (3 * IMAGES, 1))
-    texts["reference_utf8"], texts["reference_offsets"] = pack_strings(["one\n</script><b>two"] * IMAGES)
+    texts |= string_arrays("reference", ["one\n</script><b>two"] * IMAGES)
     made = captioned(tmp_path, "soft", 0.8, arrays=arrays, examples={"captions": [example]}, texts=texts)
     variant = SMOKE.variant("soft")
     drawn = REPRODUCTION.task.figures(made, variant, tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.files import write_text
-from preprocessing.pipeline.ragged import unpack_strings
+from preprocessing.pipeline.ragged import strings_in
 from reproductions.html.embedded_images import as_text
 from reproductions.html.inline_page import templates
 from reproductions.protocol.runs import Outcome
@@ -21,7 +21,7 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
     if "jpeg" not in texts:
         return {}
     names, references, captions = (
-        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        strings_in(arrays, name)
         for name, arrays in (("name", texts), ("reference", texts), ("text", outcome.predictions))
     )
     data, bounds = texts["jpeg"].tobytes(), texts["jpeg_offsets"].tolist()

@@ -14,7 +14,7 @@ from gluon_attn.plots import image_attention
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.image_attention import Panel
 from preprocessing.files import write_text
-from preprocessing.pipeline.ragged import unpack_strings
+from preprocessing.pipeline.ragged import strings_in
 from reproductions.html.embedded_images import pixels_of
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
@@ -147,7 +147,7 @@ def write_captions(outcome: Outcome, variant: Variant[Any], directory: Path) -> 
     if not outcome.texts:
         return {}
     names, references, captions = (
-        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        strings_in(arrays, name)
         for name, arrays in (("name", outcome.texts), ("reference", outcome.texts), ("text", outcome.predictions))
     )
     lines = [

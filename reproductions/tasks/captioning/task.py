@@ -20,7 +20,7 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective, share_of_sum
 from gluon_attn.training.recipe import Recipe
 from preprocessing import flickr8k
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.html.embedded_images import as_text, compressed
 from reproductions.protocol.claims import Effect
@@ -132,12 +132,10 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             "sacrebleu": OFFICIAL.counts([caption.text for caption in captions], raw),
             "likelihood": np.stack([nats[rows].sum(axis=0) for rows in images.rows]),
             **scores.coco([caption.words for caption in captions], references),
+            **string_arrays("text", [caption.text for caption in captions]),
         }
-        arrays["text_utf8"], arrays["text_offsets"] = pack_strings([caption.text for caption in captions])
         examples: dict[str, Any] = {}
-        pages: dict[str, np.ndarray] = {}
-        pages["name_utf8"], pages["name_offsets"] = pack_strings(images.names)
-        pages["reference_utf8"], pages["reference_offsets"] = pack_strings(["\n".join(each) for each in raw])
+        pages = string_arrays("name", images.names) | string_arrays("reference", ["\n".join(each) for each in raw])
         if captions[0].weights is not None:
             arrays["nouns"] = attended_classes(captions, image_features.of_split(prepared, "test", LAST), settings.grid)
             examples["captions"] = _examples(captions, arrays["bleu"], data)

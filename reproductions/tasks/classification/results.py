@@ -10,7 +10,7 @@ import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.plots.curves import training_curves as draw_training_curves
-from preprocessing.pipeline.ragged import unpack_strings
+from preprocessing.pipeline.ragged import strings_in
 from reproductions.attention_viewer import viewer
 from reproductions.attention_viewer.viewer import Review
 from reproductions.protocol.reported import Reported
@@ -101,8 +101,7 @@ def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
 
 def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) -> None:
     arrays, texts = outcome.predictions, outcome.texts
-    symbols = unpack_strings(texts["symbols_utf8"], texts["symbols_offsets"])
-    test_texts = unpack_strings(texts["text_utf8"], texts["text_offsets"])
+    symbols, test_texts = strings_in(texts, "symbols"), strings_in(texts, "text")
     ends = np.cumsum(texts["token_counts"])
     probabilities = arrays["probability"]
     if probabilities.ndim == 1:

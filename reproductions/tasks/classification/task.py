@@ -19,7 +19,7 @@ from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
 from preprocessing import sentences
 from preprocessing.corpora import CorpusFiles
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text import own_texts
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result, TextPipeline
@@ -231,15 +231,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
 
     def _texts(self, test: Split, predictions: TextPredictions, data: ClassificationData) -> dict[str, np.ndarray]:
         """Return the test split with the weight of each token, for a page."""
-        text_utf8, text_offsets = pack_strings(test.text.tolist())
-        symbols_utf8, symbols_offsets = pack_strings(list(test.symbols))
         counts = np.array([len(weights) for weights in predictions.token_weights])
         return {
             "row_id": test.row_id,
-            "text_utf8": text_utf8,
-            "text_offsets": text_offsets,
-            "symbols_utf8": symbols_utf8,
-            "symbols_offsets": symbols_offsets,
+            **string_arrays("text", test.text.tolist()),
+            **string_arrays("symbols", list(test.symbols)),
             "tokens": np.concatenate([test.tokenized[row][:count] for row, count in enumerate(counts)]),
             "token_counts": counts,
             "token_weights": np.concatenate(predictions.token_weights).astype(np.float32),

@@ -177,10 +177,10 @@ def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
 
 def counts(data: TranslationData, split: str, translated: Sequence[Translated]) -> np.ndarray:
     """BLEU statistics (sentences, 10) of the translations of a split, on lower-cased tokens."""
-    return counts_against(data, translated, data.prepared.references(split))
+    return counts_against(data, [sentence.text for sentence in translated], data.prepared.references(split))
 
 
-def counts_against(data: TranslationData, translated: Sequence[Translated], references: Sequence[str]) -> np.ndarray:
-    """As :func:`counts`, with references that need not be those of a split."""
+def counts_against(data: TranslationData, texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """As :func:`counts`, of detokenised translations, with references that need not be those of a split."""
     tokens = data.prepared.evaluation_tokens
-    return PEERS.counts(tokens([sentence.text for sentence in translated]), tokens(references))
+    return PEERS.counts(tokens(texts), tokens(references))

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric
+from gluon_attn.evaluation.statistics import bootstrap_difference
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing import translation as pipelines
 from preprocessing.bitext.data import Pair
+from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text.normalization import loose_key
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, stacked
+from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
-from reproductions.tasks.bleu import PEERS, bleu
+from reproductions.tasks.bleu import PEERS, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation import results
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import counts_against, translate
@@ -29,10 +30,10 @@ from reproductions.tasks.translation.task import Translation
 
 @dataclass(frozen=True)
 class TestSet:
-    """A test set that no network is trained or selected on.
+    """A test set that no network is trained or selected on. Its arrays in the outcomes end in its name.
 
     Attributes:
-        name: suffix of its array of BLEU counts, ``bleu_<name>``.
+        name: suffix of its arrays.
         title: its title in tables.
         corpus: its corpus in the registry.
         split: the split of that corpus.
@@ -47,12 +48,12 @@ class TestSet:
     split: str = "test"
     extra: tuple[str, ...] = ()
 
-    @property
-    def array(self) -> str:
-        return f"bleu_{self.name}"
+    def array(self, what: str) -> str:
+        """The name of its array of that kind."""
+        return f"{what}_{self.name}"
 
 
-TATOEBA = TestSet("tatoeba", "Tatoeba", "tatoeba en-fr")
+TATOEBA = TestSet("tatoeba", "Tatoeba en-fr", "tatoeba en-fr")
 KORSTS = TestSet("korsts", "KorSTS", "tatoeba ko-en", "test korsts")
 NEWS = TestSet("news", "news", "tatoeba ko-en", "test park")
 JHE = TestSet("jhe", "JHE", "tatoeba ko-en", "test jhe", ("jhe",))
@@ -61,20 +62,40 @@ TEST_SETS = (TATOEBA, KORSTS, NEWS, JHE)
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentences of a test set and their references; ``seen`` is the number of pairs that were left out because their
-    source sentence is in the training text, apart from case, punctuation and spacing."""
+    """The different source sentences of a test set, and the references of each.
+
+    Attributes:
+        sources: the sentences, in the order of the test set.
+        references: for each sentence, the references of all its pairs.
+        seen: number of pairs that are left out because one of their sentences is in the training text, apart from case,
+            punctuation and spacing.
+    """
 
     sources: list[str]
-    references: list[str]
+    references: list[list[str]]
     seen: int
 
     @staticmethod
     def unseen(test: Pair, train: Pair) -> Pairs:
-        """The pairs of a test set whose source sentence is not in the training text."""
-        known = set(map(loose_key, train.source.text.tolist()))
-        kept = [row for row, text in enumerate(test.source.text.tolist()) if loose_key(text) not in known]
-        sources, references = (side.text[kept].tolist() for side in test.sides)
-        return Pairs(sources, references, len(test) - len(kept))
+        """The pairs of a test set that have no sentence of the training text."""
+        known = [set(map(loose_key, side.text.tolist())) for side in train.sides]
+        found, seen = dict[str, list[str]](), 0
+        for pair in zip(*(side.text.tolist() for side in test.sides), strict=True):
+            if any(loose_key(text) in texts for text, texts in zip(pair, known, strict=True)):
+                seen += 1
+            else:
+                found.setdefault(pair[0], []).append(pair[1])
+        return Pairs(list(found), list(found.values()), seen)
+
+    def by_reference(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The translation of each source sentence as often as it has references, and these references."""
+        repeated = [text for text, references in zip(texts, self.references, strict=True) for _ in references]
+        return repeated, [reference for references in self.references for reference in references]
+
+    def by_source(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of each reference (references, n), summed over those of a source sentence: (sources, n)."""
+        first = np.cumsum([0, *map(len, self.references)])[:-1]
+        return np.add.reduceat(counts, first, axis=0, dtype=counts.dtype)
 
 
 @dataclass(frozen=True)
@@ -95,11 +116,11 @@ class DomainTranslation(Translation):
     elsewhere: tuple[TestSet, ...] = ()
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("BLEU", "bleu"),
-        *(Column(other.title, "bleu", f"{other.title};") for other in TEST_SETS),
-        Column("perplexity", "perplexity"),
+        Column("BLEU of its own corpus", "bleu"),
+        *(Column(other.title, "bleu", f"{other.title};", interval=True) for other in TEST_SETS),
+        *results.OTHER_COLUMNS,
     )
-    metrics = (*Translation.metrics, *(other.array for other in TEST_SETS))
+    metrics = (*Translation.metrics, *(other.array("bleu") for other in TEST_SETS))
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -126,78 +147,61 @@ class DomainTranslation(Translation):
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint
     ) -> Evaluation:
-        """As :meth:`Translation.evaluate`, with the counts ``bleu_<name>`` (sentences, 10) of each other test set, and
-        the numbers of sentences left out as the example ``seen``."""
+        """As :meth:`Translation.evaluate`, and for each other test set by its different source sentences: counts
+        ``bleu_<name>`` and ``sacrebleu_<name>`` (sentences, 10), summed over the references of a sentence,
+        ``words_<name>`` of the source, and the translations as ``text_<name>_utf8`` and ``text_<name>_offsets``. The
+        example ``elsewhere`` has the numbers of sentences, of pairs and of pairs left out.
+        """
         assert isinstance(data, DomainData)
         evaluation = super().evaluate(model, settings, data, last)
+        evaluation.examples["elsewhere"] = {}
         for other in self.elsewhere:
             pairs = data.elsewhere[other.name]
             encoded = data.prepared.encode(pairs.sources)
             translated = translate([model], data, encoded, beam=settings.beam, alpha=settings.alpha)
-            each = counts_against(data, translated, pairs.references)
-            evaluation.predictions[other.array] = each
-            evaluation.metrics[other.array] = bleu(each.sum(axis=0))
-        evaluation.examples["seen"] = {other.name: data.elsewhere[other.name].seen for other in self.elsewhere}
+            texts, references = pairs.by_reference([sentence.text for sentence in translated])
+            scored = with_unknown_words(texts)
+            arrays = {
+                other.array("bleu"): pairs.by_source(counts_against(data, texts, references)),
+                other.array("sacrebleu"): pairs.by_source(self.official.counts(scored, references)),
+                other.array("words"): np.array([len(text.split()) for text in pairs.sources]),
+                **string_arrays(other.array("text"), [sentence.text for sentence in translated]),
+            }
+            for name in (other.array("bleu"), other.array("sacrebleu")):
+                evaluation.metrics[name] = bleu(arrays[name].sum(axis=0))
+            evaluation.metrics[other.array("chrf")] = chrf(scored, references)
+            evaluation.predictions.update(arrays)
+            sizes = {"sentences": len(pairs.sources), "pairs": len(references), "left_out": pairs.seen}
+            evaluation.examples["elsewhere"][other.name] = sizes
         return evaluation
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[TranslationSettings]) -> list[Row]:
-        further = {other.array: ("bleu", f"{other.title}; {PEERS.signature}") for other in self.elsewhere}
-        rows = results.rows(outcomes, variant, self.official, further)
+        """As :meth:`Translation.rows`, with BLEU, sacreBLEU and chrF on each other test set."""
+        further = {other.array("bleu"): ("bleu", f"{other.title}; {PEERS.signature}") for other in self.elsewhere}
+        further |= {
+            other.array("sacrebleu"): ("sacrebleu", f"{other.title}; {self.official.signature}")
+            for other in self.elsewhere
+        }
+        made = results.rows(outcomes, variant, self.official, further)
+        made += [
+            results.chrf_row(outcomes, variant, other.array("chrf"), f"{other.title}; ") for other in self.elsewhere
+        ]
         if outcomes[0].on_sample:
-            return rows
+            return made
         corpora = {other.title: other.corpus for other in self.elsewhere}
-        return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in rows]
+        return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in made]
 
     def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         """On another test set if ``metric`` is the name of its array."""
-        titles = {other.array: other.title for other in TEST_SETS}
+        titles = {other.array("bleu"): other.title for other in TEST_SETS}
         if metric not in titles:
             return super().difference(metric, better, worse)
-        if not _scored(metric, better, worse):
+        if not has_arrays((metric,), better, worse):
             return None
         sides = stacked(better, metric), stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"BLEU points on {titles[metric]}", "sentences")
 
 
-def _scored(array: str, *systems: Sequence[Outcome]) -> bool:
-    """Whether all systems are scored on a test set; systems trained on a user's data are scored only on that data."""
-    return all(array in outcome.predictions for outcomes in systems for outcome in outcomes)
-
-
-def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect | None]:
-    """An effect: half of the BLEU of the test split minus the BLEU on the other test set."""
-
-    def effect(outcomes: Sequence[Outcome]) -> Effect | None:
-        if not _scored(other.array, outcomes):
-            return None
-        own, outside = (bootstrap_metric(stacked(outcomes, array), bleu, seed=0) for array in ("bleu", other.array))
-        mean = own.mean / 2 - outside.mean
-        # Two independent samples of sentences.
-        half_width = float(np.hypot((own.high - own.low) / 4, (outside.high - outside.low) / 2))
-        what = f"half of the BLEU of the test split minus that on {other.title}"
-        degrees = min(own.degrees, outside.degrees)
-        return Effect(Estimate(mean, mean - half_width, mean + half_width, degrees), what, "sentences")
-
-    return effect
-
-
-def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
-    """An effect: the gain in BLEU on the other test set over the first system of the one with the best validation BLEU,
-    chosen for each seed; it may be the first itself."""
-
-    def effect(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect | None:
-        systems = (first, *others)
-        if not _scored(other.array, *systems):
-            return None
-        by_seed = [{outcome.seed: outcome for outcome in outcomes} for outcomes in systems]
-        shared = [outcome.seed for outcome in first if all(outcome.seed in each for each in by_seed)]
-        if not shared:
-            return None
-        of_seed = [[each[seed] for each in by_seed] for seed in shared]
-        best = [max(outcomes, key=lambda one: best_validation(one, "bleu")) for outcomes in of_seed]
-        sides = stacked(best, other.array), stacked([outcomes[0] for outcomes in of_seed], other.array)
-        chosen = " or ".join(dict.fromkeys(outcome.variant for outcome in best))
-        what = f"BLEU points on {other.title}, {chosen} minus {first[0].variant}"
-        return Effect(bootstrap_difference(*sides, bleu, seed=0), what, "sentences")
-
-    return effect
+def has_arrays(arrays: Sequence[str], *systems: Sequence[Outcome]) -> bool:
+    """Whether all systems have these arrays; systems trained on a user's data are scored only on that data."""
+    return all(array in outcome.predictions for outcomes in systems for outcome in outcomes for array in arrays)

@@ -13,7 +13,7 @@ from gluon_attn.evaluation.statistics import bootstrap_difference, perplexity
 from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
 from gluon_attn.plots.heatmap import Matrix, attention_matrices
 from preprocessing.files import write_text
-from preprocessing.pipeline.ragged import unpack_strings
+from preprocessing.pipeline.ragged import strings_in
 from preprocessing.text.normalization import JOINER
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
@@ -80,9 +80,15 @@ def rows(
             made.append(one if array == "bleu" else alone(one))
     if first.is_ensemble:
         return made
-    signature, values = f"{chrf_signature()}; {search}", [one.record["metrics"]["chrf"] for one in outcomes]
-    made.append(row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values))
+    made.append(chrf_row(outcomes, variant))
     return [*made, validation_row(outcomes, variant, "bleu", "greedy, best epoch")]
+
+
+def chrf_row(outcomes: Sequence[Outcome], variant: Variant[Any], name: str = "chrf", of: str = "") -> Row:
+    """The row of the metric of that name, chrF on the test split or on another test set, which ``of`` names."""
+    settings, values = variant.settings, [outcome.record["metrics"][name] for outcome in outcomes]
+    signature = f"{of}{chrf_signature()}; {_search(settings.beam, settings.alpha)}"
+    return row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values)
 
 
 def _search(beam: int, alpha: float) -> str:
@@ -113,9 +119,10 @@ def long_minus_short(totals: np.ndarray) -> float:
     return long - short
 
 
-def by_length(outcome: Outcome) -> list[float]:
-    """BLEU of the test sentences of each range of lengths; NaN for a range without sentences."""
-    words, each = outcome.predictions["words"], outcome.predictions["bleu"]
+def by_length(outcome: Outcome, suffix: str = "") -> list[float]:
+    """BLEU of the test sentences of each range of lengths; NaN for a range without sentences. ``suffix`` is the end of
+    the names of another test set's arrays."""
+    words, each = outcome.predictions[f"words{suffix}"], outcome.predictions[f"bleu{suffix}"]
     ranges = [each[(words >= low) & (words <= (high or words.max()))] for low, high in LENGTHS]
     return [bleu(counts.sum(axis=0)) if len(counts) else math.nan for counts in ranges]
 
@@ -212,7 +219,7 @@ def write_translations(outcome: Outcome, variant: Variant[Any], directory: Path)
     if not outcome.texts:
         return {}
     columns = [
-        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        strings_in(arrays, name)
         for name, arrays in (("source", outcome.texts), ("reference", outcome.texts), ("text", outcome.predictions))
     ]
     lines = ["\t".join(text.replace("\t", " ") for text in sentence) for sentence in zip(*columns, strict=True)]

@@ -19,7 +19,7 @@ from gluon_attn.training.recipe import Recipe
 from preprocessing import translation as pipelines
 from preprocessing.bitext.corpora import OWN_FILES
 from preprocessing.bitext.pipeline import TranslationPipeline
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text.data import Split
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
@@ -193,8 +193,8 @@ class Translation(Task[TranslationSettings, TranslationData]):
             "sacrebleu": self.official.counts(scored, references),
             "likelihood": likelihoods(model, test),
             "words": np.array([len(text.split()) for text in test.source.text]),
+            **string_arrays("text", texts),
         }
-        arrays["text_utf8"], arrays["text_offsets"] = pack_strings(texts)
         arrays |= self.further_counts(translated, data)
         for beam in settings.more_beams:
             again = translate([model], data, test.source, beam=beam, alpha=settings.alpha)
@@ -206,9 +206,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             examples["alignments"] = _alignments(translated, test.source, arrays["words"])
         metrics = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
         metrics |= {"chrf": chrf(scored, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
-        pages: dict[str, np.ndarray] = {}
-        for name, column in (("source", test.source.text.tolist()), ("reference", references)):
-            pages[f"{name}_utf8"], pages[f"{name}_offsets"] = pack_strings(column)
+        pages = string_arrays("source", test.source.text.tolist()) | string_arrays("reference", references)
         return Evaluation(metrics, arrays, examples, pages)
 
     def further_counts(self, translated: Sequence[Translated], data: TranslationData) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from mxnet import nd
 from gluon_attn.errors import UsageError
 from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.training.checkpoint import Checkpoint
-from preprocessing.pipeline.ragged import unpack_strings
+from preprocessing.pipeline.ragged import strings_in
 from reproductions import bahdanau2014
 from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.task import Evaluation, TrainedModel
@@ -44,7 +44,7 @@ def evaluation(data: TranslationData) -> Evaluation:
 
 
 def texts(evaluation: Evaluation) -> list[str]:
-    return unpack_strings(evaluation.predictions["text_utf8"], evaluation.predictions["text_offsets"])
+    return strings_in(evaluation.predictions, "text")
 
 
 def test_an_epoch_has_every_pair_once(data: TranslationData) -> None:
@@ -99,10 +99,7 @@ def test_detokenised_text_is_scored_with_unknown_tokens_as_words(data: Translati
 
 
 def test_pages_have_the_texts_of_the_test_split(data: TranslationData, evaluation: Evaluation) -> None:
-    source, reference = (
-        unpack_strings(evaluation.texts[f"{name}_utf8"], evaluation.texts[f"{name}_offsets"])
-        for name in ("source", "reference")
-    )
+    source, reference = (strings_in(evaluation.texts, name) for name in ("source", "reference"))
     assert source == data.prepared.splits["test"].source.text.tolist()
     assert reference == data.prepared.references("test")
 
