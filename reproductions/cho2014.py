@@ -18,17 +18,8 @@ from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.results import bleu_by_length
-from reproductions.tasks.translation.task import (
-    AT_SCALE,
-    SMALL,
-    SMALL_TRAINING,
-    SMALLER,
-    SMOKE,
-    STANDARD,
-    Translation,
-    TranslationData,
-    TranslationSettings,
-)
+from reproductions.tasks.translation.task import Translation, TranslationData, TranslationSettings
+from reproductions.tasks.translation.trainings import AT_SCALE, SMALL, SMALL_TRAINING, SMALLER, SMOKE, STANDARD
 
 TABLE_1 = Table("Cho et al. (2014), Table 1, test", corpus="wmt14 en-fr", metric="bleu")
 WITH_RNN = TABLE_1.entry("phrase-based system with RNN encoder-decoder scores", 33.87)

@@ -22,18 +22,25 @@ from typing import Any
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reproduction import Override, Reproduction
-from reproductions.protocol.task import Variant
+from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.translation.domain_results import (
     below_half,
     bleu_by_length_and_test_set,
     chosen_on_validation,
 )
-from reproductions.tasks.translation.domains import JHE, KORSTS, NEWS, TATOEBA, DomainTranslation
-from reproductions.tasks.translation.task import LONGER, SMALL, SMOKE, STANDARD
+from reproductions.tasks.translation.domains import DomainTranslation, TestSet
+from reproductions.tasks.translation.results import OTHER_COLUMNS
+from reproductions.tasks.translation.trainings import LONGER, SMALL, SMOKE, STANDARD
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 
 CHALLENGES = "Koehn and Knowles (2017), arXiv:1706.03872"
 AFTER = "ours, after Koehn and Knowles (2017), sec. 3.1"
+
+TATOEBA = TestSet("tatoeba", "Tatoeba en-fr", "tatoeba en-fr")
+KORSTS = TestSet("korsts", "KorSTS", "tatoeba ko-en", "test korsts")
+NEWS = TestSet("news", "news", "tatoeba ko-en", "test park")
+JHE = TestSet("jhe", "JHE", "tatoeba ko-en", "test jhe", ("jhe",))
+TEST_SETS = (TATOEBA, KORSTS, NEWS, JHE)
 
 FRENCH = DomainTranslation("multi30k en-fr", source="en", target="fr", elsewhere=(TATOEBA,))
 KOREAN = DomainTranslation("tatoeba ko-en", source="ko", target="en", elsewhere=(KORSTS, NEWS, JHE))
@@ -118,5 +125,6 @@ REPRODUCTION = Reproduction(
         "Before any of these test sets was read, the claim on news replaced one that compared JHE with Tatoeba, whose "
         "test split has 368 short sentences.",
     ),
-    figures=(bleu_by_length_and_test_set("french", "korean"),),
+    columns=(Column("BLEU of its own corpus", "bleu"), *(other.column for other in TEST_SETS), *OTHER_COLUMNS),
+    figures=(bleu_by_length_and_test_set(("french", "korean"), TEST_SETS),),
 )

@@ -30,7 +30,8 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.attention_heads import AttentionHeads, attends, heads, prefers
 from reproductions.tasks.translation.minutes import bleu_by_minutes, minutes_gained
 from reproductions.tasks.translation.results import alignments, alignments_next_to, bleu_by_length
-from reproductions.tasks.translation.task import SMOKE, STANDARD, Translation
+from reproductions.tasks.translation.task import Translation
+from reproductions.tasks.translation.trainings import SMOKE, STANDARD
 from reproductions.tasks.translation.transformer_figures import positional_encoding, scores_by_width
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings, TransformerSettings
 from reproductions.tasks.translation.worth_in_bleu import worth_in_bleu
@@ -230,9 +231,10 @@ REPRODUCTION = Reproduction(
         "alignments are means over the heads of the last layer. Seed 1 alone supported `dropout-perplexity`. The rows "
         "of Table 3 have not converged: with twice the epochs `small` gains 0.9 BLEU (`epochs-28`, seed 1).",
         "Processor minutes of `transformer` and `rnnsearch`: 63 and 38 with seed 3, side by side; with seeds 1 and 2, "
-        "beside other work, 92 and 93, and 100 and 100. `time` was supported with these, inconclusive with a first "
-        "seed 3 (148), then trained again; its minutes per epoch are used for all. With 36 and 28 epochs (Korean: 48 "
-        "and 18), `attention-alone` compares equal sizes, not equal training. Korean is mostly machine translation.",
+        "beside other work, 92 and 93, and 100 and 100. `time` was supported with these and inconclusive with a first "
+        "training of seed 3 (148), which was repeated; the minutes per epoch of that are used for all seeds. With 36 "
+        "and 28 epochs (Korean: 48 and 18), `attention-alone` compares equal sizes, not equal training. Most training "
+        "text from and to Korean is machine translation.",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "
         "on `transformer-fr`, because those two seeds lack it.",

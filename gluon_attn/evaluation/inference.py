@@ -138,6 +138,15 @@ def pooled_deviation(samples: list[np.ndarray]) -> Deviation | None:
     return Deviation(math.sqrt(squares / degrees), degrees)
 
 
+def largest_deviation(samples: list[np.ndarray]) -> Deviation | None:
+    """The largest standard deviation over seeds of the systems with two seeds or more, with the degrees of freedom of
+    all; None if there are no such systems. A system with one seed may vary as much as the one that varies most."""
+    pooled = pooled_deviation(samples)
+    if pooled is None:
+        return None
+    return Deviation(max(float(np.std(sample, ddof=1)) for sample in samples if len(sample) > 1), pooled.degrees)
+
+
 def seeds_needed(
     effect: float, deviation: float, item_error: float, *, power: float = 0.8, most: int = 100
 ) -> int | None:

@@ -116,20 +116,21 @@ class ReadTexts(Step[Data]):
             line = table.labels.index("") + 2
             raise InputError(path, "has no label", line=line, remedy="write one, or leave the row out")
         of_texts = [label for label, text in zip(table.labels, table.texts, strict=True) if text.strip()]
-        rows = len(of_texts)
+        with_text = set(of_texts)
         if not labels:
             labels = _in_order(set(table.labels))
-            if len(set(of_texts)) == 1:
+            if len(labels) > _MOST_LABELS:
+                reason = f"{len(labels)} different labels, at most {_MOST_LABELS} are allowed"
+                raise InputError(path, reason, remedy="put the label into the third column")
+            if len(with_text) == 1:
+                rows = len(of_texts)
                 every = "its only row with text has" if rows == 1 else f"all {rows} rows with text have"
                 remedy = "give rows of two labels or more"
                 raise InputError(path, f"{every} the label {of_texts[0]!r}", remedy=remedy)
             warnings += _look_the_same(path, labels)
-            if blank := [label for label in labels if label not in set(of_texts)]:
+            if blank := [label for label in labels if label not in with_text]:
                 warnings.append(f"{path.name}: no row of {_named(blank)} has text")
-            if len(labels) > _MOST_LABELS:
-                reason = f"{len(labels)} different labels, at most {_MOST_LABELS} are allowed"
-                raise InputError(path, reason, remedy="put the label into the third column")
-        elif len(set(of_texts)) == 1:
+        elif len(with_text) == 1:
             warnings.append(f"{path.name}: all rows have the label {of_texts[0]!r}; accuracy says little")
         number = {label: index for index, label in enumerate(labels)}
         for line, label in enumerate(table.labels, start=2):

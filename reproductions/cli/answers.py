@@ -53,8 +53,8 @@ def predict(
 ) -> None:
     """Classify texts, one per line: the label and its probability, separated by tabs.
 
-    The answer to a blank line is a blank line (with --json: label null). Networks of kim2017 read the paths of frames
-    in temporal order and answer with the steering in degrees; a blank line begins another drive.
+    The answer to a blank line is a blank line (with --json: label null). Networks that steer a car read the paths of
+    frames in temporal order and answer with the steering in degrees; a blank line begins another drive.
     """
     options = {"weights": weights, "batch_size": batch_size, "json": json}
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)

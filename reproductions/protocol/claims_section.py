@@ -48,13 +48,14 @@ def marks_of(reproduction: Reproduction, preset: Preset, result: Result) -> dict
 def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], margins: Mapping[str, float]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    cells = [_claim_cells(claim, marks.get(claim.id, "")) for claim in claims]
+    lost = {claim.id for claim in after_holm(claims)}
+    cells = [_claim_cells(claim, marks.get(claim.id, ""), lost=claim.id in lost) for claim in claims]
     table = markdown_table(_CLAIM_HEADINGS, cells, numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     one_seed = (
-        " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of the published systems on "
-        "the same data (of all such tasks where these are too few), which further trainings can change; their "
-        "intervals include that deviation."
+        " Verdicts from one seed rest on a threshold, 3 √2 times the largest deviation over seeds of a published "
+        "system on the same data (of all such tasks where these are too few), which further trainings can change; "
+        "their intervals include that deviation."
     )
     needed = [f"above {margins[claim.id]:g} for `{claim.id}`" for claim in claims if margins.get(claim.id)]
     corrected = after_correction(claims)
@@ -67,10 +68,12 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], marg
     return [table, "", note]
 
 
-def _claim_cells(claim: JudgedClaim, mark: str = "") -> tuple[str, ...]:
+def _claim_cells(claim: JudgedClaim, mark: str, *, lost: bool) -> tuple[str, ...]:
+    """The cells of a claim; ``mark``: of the number in the paper, ``lost``: whether Holm's correction takes the verdict
+    away."""
     reported = "" if claim.reported is None else f"{claim.reported:+.2f}{mark}"
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
-    verdict = f"{claim.verdict} ({claim.basis})"
+    verdict = f"{claim.verdict} ({claim.basis}{'; not after Holm' * lost})"
     return (
         f"`{claim.id}`",
         claim.statement,

@@ -3,10 +3,10 @@
 A verdict needs at least two seeds that all variants of the claim share. The effects of the seeds give the standard
 deviation over seeds, and the bootstrap over test items gives the standard error over items. A claim is *supported* if
 the 95 % interval over both is above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. With fewer
-shared seeds, a claim is *not judged* unless the effect exceeds three times the known deviation over seeds of such
-tasks, times the square root of two because it is a difference; the interval then takes that as the deviation over
-seeds. A claim with a margin is judged in the same way by the effect minus the margin. A deterministic variant has one
-outcome, which is compared with each seed of the other variants. If all variants of a claim are deterministic, the
+shared seeds, a claim is *not judged* unless the effect exceeds three times the largest known deviation over seeds of
+such a system, times the square root of two because it is a difference; the interval then takes that as the deviation
+over seeds. A claim with a margin is judged in the same way by the effect minus the margin. A deterministic variant has
+one outcome, which is compared with each seed of the other variants. If all variants of a claim are deterministic, the
 interval is over items only. All seeds of a variant start from one pretrained network, if from any; a verdict on sides
 that start from different ones says so.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.inference import Deviation, Inference, holm, over_seeds, pooled_deviation, seeds_needed
+from gluon_attn.evaluation.inference import Deviation, Inference, holm, largest_deviation, over_seeds, seeds_needed
 from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
@@ -68,7 +68,7 @@ def judge(
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation.value:
         error = math.sqrt(2) * deviation.value
         inference = Inference(estimate.mean, error, deviation.degrees, estimate.error, estimate.degrees)
-        basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the deviation over seeds of such tasks"
+        basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the largest deviation over seeds of such systems"
     else:
         is_judged = False
     if inference is not None:
@@ -144,8 +144,8 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
 
 
 def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> Deviation | None:
-    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems that have at least
-    two seeds and read the same, in this table and in every other published one; if these are too few, over the systems
+    """The largest standard deviation over seeds of the metric that a claim compares, of all systems that have at least
+    two seeds and read the same, in this table and in every other published one; if these are too few, of the systems
     of all tasks of the same kind. Trainings that two tables share count once. None for :class:`Measured` claims, and if
     no system has two seeds."""
     if not isinstance(claim, Better):
@@ -160,7 +160,7 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
             same, kind = same + others[0], kind + others[1]
     same, kind = _distinct(same), _distinct(kind)
     degrees = sum(len(sample) - 1 for sample in same)
-    return pooled_deviation(same if degrees >= _DEGREES else kind)
+    return largest_deviation(same if degrees >= _DEGREES else kind)
 
 
 def reported_difference(reproduction: Reproduction, claim: Claim, preset: Preset) -> float | None:

@@ -248,12 +248,14 @@ class Reproduction:
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{self.title}: variant {repeated[0]!r} is declared twice")
         wanted = [(f"claim {claim.id}", name) for claim in self.claims for name in claim.variants]
-        wanted += [(f"variant {variant.name}", variant.against) for variant in self.variants if variant.against]
         wanted += [("the headline", name) for name in (*self.headline, self.main)]
         wanted += [(f"ensemble {ensemble.name}", ensemble.members) for ensemble in self.ensembles]
         for where, name in wanted:
             if name not in names and ("/" not in name or name not in self.baselines):
                 raise ValueError(f"{self.title}: {where} names variant {name!r}, which is not declared")
+        if unknown := [each for each in self.variants if each.against and each.against not in names]:
+            name, against = unknown[0].name, unknown[0].against
+            raise ValueError(f"{self.title}: variant {name!r} is against {against!r}, which is not a variant here")
         ids = [claim.id for claim in self.claims]
         if repeated := [id for id in ids if ids.count(id) > 1]:
             raise ValueError(f"{self.title}: claim {repeated[0]!r} is declared twice")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Iterable, Sequence
@@ -270,6 +271,9 @@ def write_outcome(
     write_json(directory / OUTCOME, record)
 
 
+_SEEDS = re.compile(r"seed-(\d+(?:\+\d+)*)")
+
+
 def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
     """Read the outcomes of these variants and ensembles below a folder, in the order of :func:`in_order`.
 
@@ -278,9 +282,10 @@ def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
     """
     outcomes = []
     for name in names:
-        for path in (root / name).glob("seed-*"):
-            seed = path.name.removeprefix("seed-")
-            outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed, is_published=True))
+        for path in sorted((root / name).glob("seed-*")):
+            if found := _SEEDS.fullmatch(path.name):
+                seed = found[1]
+                outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed, is_published=True))
     return in_order(outcomes, names)
 
 

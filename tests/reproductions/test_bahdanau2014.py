@@ -11,7 +11,7 @@ import pytest
 from reproductions.bahdanau2014 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
-from reproductions.tasks.translation.task import AT_SCALE
+from reproductions.tasks.translation.trainings import AT_SCALE
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,

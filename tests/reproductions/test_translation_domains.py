@@ -17,8 +17,8 @@ from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.domain_results import below_half, chosen_on_validation
-from reproductions.tasks.translation.domains import JHE, KORSTS, NEWS, TATOEBA, TEST_SETS, Pairs
-from reproductions.translation_domains import FRENCH, KOREAN, REPRODUCTION
+from reproductions.tasks.translation.domains import Pairs
+from reproductions.translation_domains import FRENCH, JHE, KOREAN, KORSTS, NEWS, REPRODUCTION, TATOEBA, TEST_SETS
 from tests.reproductions.support import outcome
 
 CPU, SMOKE = REPRODUCTION.preset("cpu"), REPRODUCTION.preset("smoke")
@@ -99,7 +99,7 @@ def test_rows_name_the_corpus_of_each_test_set(tmp_path: Path) -> None:
     assert {row.corpus for row in rows if "Tatoeba" not in row.signature} == {"multi30k en-fr"}
     expected = [bleu(one.predictions[TATOEBA.array("bleu")].sum(axis=0)) for one in outcomes]
     assert list(outside[0].per_seed.values()) == pytest.approx(expected)
-    titles = [column.title for column in FRENCH.columns]
+    titles = [column.title for column in REPRODUCTION.table_columns]
     assert titles[1:5] == [other.title for other in TEST_SETS]
 
 

@@ -80,5 +80,9 @@ class SST(Classification[ClassificationSettings]):
     language: str = "en"
     items: str = "sentences"
 
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        return sentences.labels_of(self.corpus)
+
     def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
-        return sentences.pipeline(classes=len(sentences.labels_of(self.corpus)), min_freq=settings.min_freq)
+        return sentences.pipeline(classes=len(self.label_names), min_freq=settings.min_freq)

@@ -17,7 +17,6 @@ from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
-from preprocessing import sentences
 from preprocessing.corpora import CorpusFiles
 from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text import own_texts
@@ -105,6 +104,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def input_language(self) -> str:
         return self.language
 
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels of the corpus; the index is the label."""
+        return "negative", "positive"
+
     @abstractmethod
     def pipeline(self, settings: SettingsT) -> TextPipeline:
         """Return the preprocessing pipeline of the corpus."""
@@ -151,7 +155,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             corpora,
             prepared,
             settings.inputs(prepared),
-            own_texts.learned_labels(prepared.data.learned) or sentences.labels_of(self.corpus),
+            own_texts.learned_labels(prepared.data.learned) or self.label_names,
         )
 
     def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
@@ -269,8 +273,8 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         return attention_views.of_text(trained, text)
 
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
-        return attention_views.of_examples(outcome, sentences.labels_of(self.corpus))
+        return attention_views.of_examples(outcome, self.label_names)
 
     def published_page(self, outcome: Outcome, title: str, path: Path) -> bool:
-        labels = sentences.labels_of(self.corpus)
+        labels = self.label_names
         return results.write_published_page(outcome, path, title, labels, self.language)

@@ -119,8 +119,8 @@ class ContextModelling(WordPrediction[ContextSettings]):
     columns = ngram_results.COLUMNS
     notes = (
         *WordPrediction.notes,
-        f"Networks of every context length are mixed with the same {ContextSettings.mixed_with}-grams. In claims, *n* "
-        "words include the predicted one: five words are four words before.",
+        f"Networks of every context length are mixed with the same {ContextSettings.mixed_with}-grams. *n* counts the "
+        "predicted word: with n = 5 a network reads the four words before it.",
     )
 
     @property

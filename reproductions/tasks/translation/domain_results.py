@@ -14,7 +14,7 @@ from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.rows import best_validation, stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation.domains import TEST_SETS, TestSet, has_arrays
+from reproductions.tasks.translation.domains import TestSet, has_arrays
 from reproductions.tasks.translation.results import by_length, length_labels
 
 
@@ -58,15 +58,15 @@ def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
     return effect
 
 
-def bleu_by_length_and_test_set(*variants: str) -> Draw:
-    """For each variant, a figure of BLEU by source length on the test split of its corpus and on each other test set,
-    of the first seed: sentences of another domain may also be longer."""
+def bleu_by_length_and_test_set(variants: Sequence[str], others: Sequence[TestSet]) -> Draw:
+    """For each variant, a figure of BLEU by source length on the test split of its corpus and on those of the other
+    test sets that it is scored on, of the first seed: sentences of another domain may also be longer."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for name in variants:
             for outcome in groups.get(name, ())[:1]:
-                scored = [other for other in TEST_SETS if has_arrays((other.array("words"),), [outcome])]
+                scored = [other for other in others if has_arrays((other.array("words"),), [outcome])]
                 lines = {"its own corpus": by_length(outcome)}
                 lines |= {other.title: by_length(outcome, f"_{other.name}") for other in scored}
                 path = paths[f"BLEU by length of {name}"] = directory / f"bleu_by_length_{name}.png"

@@ -52,12 +52,10 @@ class TestSet:
         """The name of its array of that kind."""
         return f"{what}_{self.name}"
 
-
-TATOEBA = TestSet("tatoeba", "Tatoeba en-fr", "tatoeba en-fr")
-KORSTS = TestSet("korsts", "KorSTS", "tatoeba ko-en", "test korsts")
-NEWS = TestSet("news", "news", "tatoeba ko-en", "test park")
-JHE = TestSet("jhe", "JHE", "tatoeba ko-en", "test jhe", ("jhe",))
-TEST_SETS = (TATOEBA, KORSTS, NEWS, JHE)
+    @property
+    def column(self) -> Column:
+        """The column of its BLEU in a table."""
+        return Column(self.title, "bleu", f"{self.title};", interval=True)
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,9 @@ class DomainTranslation(Translation):
 
     elsewhere: tuple[TestSet, ...] = ()
 
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("BLEU of its own corpus", "bleu"),
-        *(Column(other.title, "bleu", f"{other.title};", interval=True) for other in TEST_SETS),
-        *results.OTHER_COLUMNS,
-    )
-    metrics = (*Translation.metrics, *(other.array("bleu") for other in TEST_SETS))
+    @property
+    def metrics(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (*Translation.metrics, *(other.array("bleu") for other in self.elsewhere))
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -193,7 +188,7 @@ class DomainTranslation(Translation):
 
     def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         """On another test set if ``metric`` is the name of its array."""
-        titles = {other.array("bleu"): other.title for other in TEST_SETS}
+        titles = {other.array("bleu"): other.title for other in self.elsewhere}
         if metric not in titles:
             return super().difference(metric, better, worse)
         if not has_arrays((metric,), better, worse):

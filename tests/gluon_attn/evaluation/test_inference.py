@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gluon_attn.evaluation.inference import Inference, half_width, holm, over_seeds, pooled_deviation, seeds_needed
+from gluon_attn.evaluation.inference import (
+    Inference,
+    half_width,
+    holm,
+    largest_deviation,
+    over_seeds,
+    pooled_deviation,
+    seeds_needed,
+)
 
 SEEDS = (2, 3, 5)
 TRIALS = 20_000
@@ -119,6 +127,12 @@ def test_the_pooled_deviation_by_hand() -> None:
     pooled = pooled_deviation(samples)
     assert pooled is not None and pooled.value == pytest.approx(np.sqrt((2.0 + 6.0) / 3)) and pooled.degrees == 3
     assert pooled_deviation([np.array([1.0])]) is None
+
+
+def test_the_largest_deviation_by_hand() -> None:
+    samples = [np.array([1.0, 3.0]), np.array([50.0]), np.array([2.0, 2.0, 5.0])]
+    assert largest_deviation(samples) == pytest.approx((np.sqrt(3.0), 3))
+    assert largest_deviation([np.array([1.0])]) is None
 
 
 @pytest.mark.parametrize(("effect", "items"), [(0.3, 0.08), (2.2, 0.0), (0.7, 0.0)])

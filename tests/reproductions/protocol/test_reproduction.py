@@ -54,7 +54,11 @@ CURVED, STRAIGHT, PRETRAINED = REPRODUCTION.variants
         ({"claims": (Better("a", "A", "curved", "straight"),) * 2}, "claim 'a' is declared twice"),
         ({"headline": ("flat",)}, "the headline names variant 'flat'"),
         ({"main": "flat"}, "the headline names variant 'flat'"),
-        ({"variants": (replace(CURVED, against="flat"), STRAIGHT, PRETRAINED)}, "variant curved names variant 'flat'"),
+        ({"variants": (replace(CURVED, against="flat"), STRAIGHT, PRETRAINED)}, "variant 'curved' is against 'flat'"),
+        (
+            {"variants": (replace(CURVED, against="other/flat"), STRAIGHT, PRETRAINED), "baselines": ("other/flat",)},
+            "variant 'curved' is against 'other/flat', which is not a variant here",
+        ),
         ({"ensembles": (Ensemble("committee", "", "flat"),)}, "ensemble committee names variant 'flat'"),
         ({"ensembles": (Ensemble("straight", "", "curved"),)}, "variant 'straight' is declared twice"),
         ({"variants": (CURVED, STRAIGHT, PRETRAINED, STRAIGHT)}, "variant 'straight' is declared twice"),
