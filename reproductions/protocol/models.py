@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
@@ -43,26 +44,21 @@ def find(run: Run, variant: str | None) -> Path:
     command = preset.task(run.variant).command
     headline = tuple(name for name in preset.headline if preset.task(name).command == command)
     wanted = (variant,) if variant else headline or (run.variant,)
+    every = () if variant else [each.name for each in preset.variants]
+    answering = [name for name in every if preset.task(name).command == command]
     runs = [replace(run, variant=name) for name in wanted]
-    if trained := [each for each in runs if each.is_trained]:
-        return trained[0].directory
+    others = [replace(run, variant=name) for name in answering if name not in wanted]
     # Those that come with the paper are of preset cpu, and another preset may not know their variants.
     included = included_models(run.paper) if (run.preset, run.seed) == ("cpu", 1) else {}
-    others = [] if variant else [name for name in included if preset.task(name).command == command]
-    names = [name for name in wanted if name in included] or others
-    if names:
-        return included[names[0]]
-    if variant is None:
-        runs += [
-            replace(run, variant=other.name)
-            for other in preset.variants
-            if other.name not in wanted and preset.task(other.name).command == command
-        ]
-        if trained := [each for each in runs if each.is_trained]:
-            return trained[0].directory
-    on_sample = [replace(each, on_sample=True) for each in runs]
-    if trained := [each for each in on_sample if each.is_trained]:
-        return trained[0].directory
+    on_sample = [replace(each, on_sample=True) for each in (*runs, *others)]
+    candidates = chain(
+        (each.directory for each in runs if each.is_trained),
+        (included[name] for name in wanted if name in included),
+        (path for name, path in included.items() if name in answering),
+        (each.directory for each in (*others, *on_sample) if each.is_trained),
+    )
+    if (found := next(candidates, None)) is not None:
+        return found
     raise UsageError(f"{not_trained(runs[0])}; or name the folder of a trained network (--model)")
 
 

@@ -14,6 +14,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import gluonnlp
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -194,7 +195,6 @@ print(json.dumps(seen))
 
 
 def test_writing_twice_gives_the_same_bytes_and_gluonnlp_reads_the_vocabulary(sample: Result, tmp_path: Path) -> None:
-    gluonnlp = pytest.importorskip("gluonnlp")
     naver.write(sample, tmp_path / "a")
     naver.write(sample, tmp_path / "b")
     for path in (tmp_path / "a").iterdir():

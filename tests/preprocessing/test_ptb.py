@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gluonnlp
 import numpy as np
 import pytest
 
@@ -89,7 +90,6 @@ def test_the_sample_with_and_without_the_cache(tmp_path: Path) -> None:
         assert (arrays["ids"] == result.train.ids).all() and (arrays["label"] == -1).all()
     stored = (tmp_path / "out" / "vocab.json").read_text(encoding="utf-8")
     assert Vocabulary.from_json(stored) == result.vocabulary
-    gluonnlp = pytest.importorskip("gluonnlp")
     vocabulary = gluonnlp.Vocab.from_json(stored)
     assert vocabulary.idx_to_token == result.vocabulary.idx_to_token and vocabulary.padding_token is None
 

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gluonnlp
 import numpy as np
 import pytest
 
@@ -328,7 +329,6 @@ print(json.dumps(seen))
 
 
 def test_gluonnlp_reads_the_vocabularies(results: dict[str, TranslationResult], tmp_path: Path) -> None:
-    gluonnlp = pytest.importorskip("gluonnlp")
     result = results["words"]
     translation.write(result, tmp_path / "out")
     theirs = gluonnlp.Vocab.from_json((tmp_path / "out" / "vocab.target.json").read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gluon_attn.plots import curves
 from gluon_attn.plots.style import COLOURS
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.reproduction import Draw
@@ -183,6 +184,18 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
 def test_two_figures_need_no_outcomes(draw: Draw, tmp_path: Path) -> None:
     (path,) = draw({}, tmp_path).values()
     assert path.stat().st_size > 10_000
+
+
+def test_the_figure_of_positions_has_sinusoids_and_their_products(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = list[np.ndarray]()
+    monkeypatch.setattr(curves, "positional_encoding", lambda code, similarity, path: drawn.extend((code, similarity)))
+    positional_encoding({}, tmp_path)
+    code, similarity = drawn
+    angles = np.arange(len(code))[:, None] / 10_000 ** (np.arange(64) / 64)
+    np.testing.assert_allclose(code, np.hstack([np.sin(angles), np.cos(angles)]), atol=1e-4)
+    np.testing.assert_allclose(similarity, np.cos(angles).mean(axis=1), atol=1e-4)
 
 
 def test_no_figure_of_training_curves_has_too_many_systems() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from preprocessing.bitext.data import Pair
 from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text.normalization import loose_key
 from reproductions.protocol.claims import Effect
-from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import SAMPLE, Outcome
@@ -119,15 +118,17 @@ class DomainTranslation(Translation):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.corpus, *(other.corpus for other in self.elsewhere))))
+        return tuple(dict.fromkeys((self.corpus, *(other.corpus for other in self._scored))))
 
-    def on(self, own: OwnData) -> Self:
-        return replace(super().on(own), elsewhere=())
+    @property
+    def _scored(self) -> tuple[TestSet, ...]:
+        """The other test sets that its networks are scored on; none if they are trained on a user's data."""
+        return () if self.own else self.elsewhere
 
     def prepare(self, settings: TranslationSettings, *, sample: bool = False) -> DomainData:
         data = super().prepare(settings, sample=sample)
         corpora, elsewhere = dict(data.corpora), {}
-        for other in self.elsewhere:
+        for other in self._scored:
             read = pipelines.prepare(
                 SAMPLE if sample else other.corpus,
                 source=self.source,
@@ -150,7 +151,7 @@ class DomainTranslation(Translation):
         assert isinstance(data, DomainData)
         evaluation = super().evaluate(model, settings, data, last)
         evaluation.examples["elsewhere"] = {}
-        for other in self.elsewhere:
+        for other in self._scored:
             pairs = data.elsewhere[other.name]
             encoded = data.prepared.encode(pairs.sources)
             translated = translate([model], data, encoded, beam=settings.beam, alpha=settings.alpha)
@@ -172,18 +173,16 @@ class DomainTranslation(Translation):
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[TranslationSettings]) -> list[Row]:
         """As :meth:`Translation.rows`, with BLEU, sacreBLEU and chrF on each other test set."""
-        further = {other.array("bleu"): ("bleu", f"{other.title}; {PEERS.signature}") for other in self.elsewhere}
+        further = {other.array("bleu"): ("bleu", f"{other.title}; {PEERS.signature}") for other in self._scored}
         further |= {
             other.array("sacrebleu"): ("sacrebleu", f"{other.title}; {self.official.signature}")
-            for other in self.elsewhere
+            for other in self._scored
         }
         made = results.rows(outcomes, variant, self.official, further)
-        made += [
-            results.chrf_row(outcomes, variant, other.array("chrf"), f"{other.title}; ") for other in self.elsewhere
-        ]
+        made += [results.chrf_row(outcomes, variant, other.array("chrf"), f"{other.title}; ") for other in self._scored]
         if outcomes[0].on_sample:
             return made
-        corpora = {other.title: other.corpus for other in self.elsewhere}
+        corpora = {other.title: other.corpus for other in self._scored}
         return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in made]
 
     def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import gluonnlp
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -64,7 +65,6 @@ def test_repeated_tokens_and_invalid_limits_are_refused() -> None:
 
 
 def test_gluonnlp_has_the_same_indices() -> None:
-    gluonnlp = pytest.importorskip("gluonnlp")
     tokens = [*"영화가재미있다.영화가재미없다", "<pad>", "<unk>", "ㅋㅋ", "😀"]
     ours = learn(tokens)
     theirs = ours.to_gluonnlp()
@@ -96,7 +96,6 @@ def test_reserved_tokens_that_are_not_first_are_refused() -> None:
 
 
 def test_gluonnlp_orders_begin_and_end_alike() -> None:
-    gluonnlp = pytest.importorskip("gluonnlp")
     tokens = [*"ein hund und ein hund", "<eos>"]
     ours = learn(tokens, specials=SEQUENCE_SPECIALS)
     assert ours.to_gluonnlp().idx_to_token == gluonnlp.Vocab(Counter(tokens)).idx_to_token == ours.idx_to_token

@@ -196,7 +196,7 @@ def test_the_nearest_third_is_compared_with_its_uniform_share(tmp_path: Path) ->
     assert "nearest 3 of 9" in near.what and near.estimate.low > 0
 
 
-def test_figures_are_drawn_from_outcomes_alone(tmp_path: Path) -> None:
+def test_figures_are_drawn_from_outcomes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = {"line": 4, "words": ["a", "b", "c"], "weights": [[1, 0, 0], [0.5, 0.5, 0], [0, 0.2, 0.3]], "window": 2}
     variant: Variant[Any] = SMOKE.variant("lstmn")
     drawn = TASK.figures(outcome(tmp_path, "lstmn", examples={"lines": [line, line]}), variant, tmp_path)
@@ -206,6 +206,10 @@ def test_figures_are_drawn_from_outcomes_alone(tmp_path: Path) -> None:
     groups = {"lstmn": [made_up(tmp_path / "run", "lstmn", 4.7)]}
     assert attention_by_distance("lstmn", "absent")(groups, tmp_path)["weights by distance"].exists()
     assert attention_by_distance("absent")(groups, tmp_path) == {}
+    weights: dict[str, np.ndarray] = {}
+    monkeypatch.setattr(lm_results, "weights_by_distance", lambda by_name, path: weights.update(by_name))
+    attention_by_distance("near")({"near": [made_up(tmp_path / "near", "near", 4.7, near=0.5)]}, tmp_path)
+    assert weights["near"] == pytest.approx([0.5, *[0.5 / (WINDOW - 1)] * (WINDOW - 1)]), "means over words"
 
 
 def test_memories_outside_the_window_are_later_or_too_old() -> None:
