@@ -9,12 +9,13 @@ RNNsearch-50 does not. Figure 3: alignments are mostly monotone.
 Here we train on Multi30k, 29 000 captions of 13 words on average. Scores are therefore not comparable with the paper's,
 only the direction of differences between systems is. The networks have 256 units instead of 1 000 and read joint byte
 pairs instead of 30 000 words. Adam (with lazy updates of the source embeddings) replaces Adadelta. Dropout and label
-smoothing are added because the corpus is much smaller. *Short* stands for the paper's limit of 30 words:
-captions of up to 12 words, about half of all. The four systems of Table 1 are trained with smaller networks, next to
-the full RNNsearch. For Figure 2, long sentences are made by joining two or three consecutive test captions, source and
-reference alike. Korean is translated in both directions: Tatoeba's sentences and KorSTS's machine-translated training
-set. Variants that end in *-more* are also trained on the documentation of Python and the Bible, in fewer epochs: they
-read as many pairs in all. In the ``paper`` preset, recipe, case, search and the selection of training text are ours.
+smoothing are added because the corpus is much smaller. *Short* stands for the paper's limit of 30 words: captions of up
+to 12 words, punctuation included, about half of all. The four systems of Table 1 are trained with smaller networks,
+next to the full RNNsearch. For Figure 2, long sentences are made by joining two or three consecutive test captions,
+source and reference alike. Korean is translated in both directions: Tatoeba's sentences and KorSTS's machine-translated
+training set. Variants that end in *-more* are also trained on the documentation of Python and the Bible, in fewer
+epochs: they read as many pairs in all. In the ``paper`` preset, recipe, case, search and the selection of training text
+are ours.
 
 Claims: attention is better than one vector; with attention, training on short sentences is better than training without
 attention on all; one vector loses more on long sentences; alignments are mostly monotone.

@@ -29,8 +29,9 @@ COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
 NOTES = (
     "Scores are not comparable with those on WMT, whose systems have a hundred to a thousand times as much text; only "
     "the direction of a difference between the same systems is. The test set of Multi30k is that of 2016 (Flickr). "
-    "BLEU is computed on lower-cased Moses tokens (Mecab's morphemes for Korean); published results on Multi30k differ "
-    "in tokenizer, case and tool. sacreBLEU and chrF are computed on detokenised, lower-cased text, in which an "
+    "BLEU is computed on lower-cased Moses tokens (Mecab's morphemes for Korean) of translations and references whose "
+    "punctuation is normalised as that of the training text; published results on Multi30k differ in normalisation, "
+    "tokenizer, case and tool. sacreBLEU and chrF are computed on detokenised, lower-cased text, in which an "
     "unknown token is the word UNK, since sacreBLEU splits `<unk>` into three tokens. The signature of each row in the "
     "results file states the search. Perplexities are only comparable between rows with the same target vocabulary, "
     "which depends on the training text, the kind of token and the limit of length.",
