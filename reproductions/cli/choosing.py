@@ -27,17 +27,12 @@ class Chosen:
     runs: list[Run]
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
-    folder: Path
 
     def command(self, name: str) -> str:
         """The command line of another command for the same runs, quoted for a shell."""
-        options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
-        profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
-        profile += f" --threads {self.runs[0].threads}" if self.runs[0].threads else ""
-        folder = "" if self.folder == Path("runs") else f" --runs {shlex.quote(str(self.folder))}"
-        own = self.preset.own.command_line if self.preset.own else ""
+        chosen = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
         of = f"{shlex.quote(self.paper)} --preset {self.preset.name}"
-        return f"gluon-attn {name} {of}{''.join(options)}{profile}{folder}{own}"
+        return f"gluon-attn {name} {of}{''.join(chosen)}{self.runs[0].options}"
 
 
 def choose(
@@ -60,7 +55,7 @@ def choose(
     runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
     if own.given:
         check_own_data(runs)
-    return Chosen(paper, preset, runs, names, numbers, folder)
+    return Chosen(paper, preset, runs, names, numbers)
 
 
 def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:

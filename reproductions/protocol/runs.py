@@ -107,14 +107,18 @@ class Run:
         return [self.paper, *flags, *(["--threads", str(self.threads)] if self.threads else [])]
 
     @property
-    def command_line(self) -> str:
-        """Its paper and options, as messages suggest them for a command, quoted for a shell."""
+    def options(self) -> str:
+        """Those of its options that are not the defaults, besides preset, variant and seed, quoted for a shell."""
         profile = "" if self.profile == "portable" else f" --profile {self.profile}"
         threads = f" --threads {self.threads}" if self.threads else ""
         runs = "" if self.runs == Path("runs") else f" --runs {shlex.quote(str(self.runs))}"
-        own = self.own.command_line if self.own else ""
+        return f"{profile}{threads}{runs}{self.own.command_line if self.own else ''}"
+
+    @property
+    def command_line(self) -> str:
+        """Its paper and options, as messages suggest them for a command, quoted for a shell."""
         of = f"{shlex.quote(self.paper)} --preset {self.preset} --variant {self.variant} --seed {self.seed}"
-        return f"{of}{profile}{threads}{runs}{own}"
+        return f"{of}{self.options}"
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+import numpy as np
+
 from gluon_attn.errors import UsageError
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.task import AnswerOptions
 
 Line = tuple[int, str]
@@ -60,9 +64,10 @@ def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
     return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{_more(numbers)}"
 
 
-def unknown(numbers: list[int]) -> str:
-    """Return a message about lines without a token that is in the vocabulary, given their numbers, at least one."""
-    return f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}"
+def name_unknown(lines: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:
+    """Report on standard error the lines without a token that is in the vocabulary; ``sequences`` are their ids."""
+    if numbers := [number for (number, _), ids in zip(lines, sequences, strict=True) if (ids == UNKNOWN_ID).all()]:
+        print(f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}", file=sys.stderr)
 
 
 def _more(numbers: list[int]) -> str:

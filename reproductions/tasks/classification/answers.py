@@ -10,10 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.task import AnswerOptions, TrainedModel
 from reproductions.tasks.classification.predictions import classify
-from reproductions.tasks.lines import Line, blocks, too_long, unknown
+from reproductions.tasks.lines import Line, blocks, name_unknown, too_long
 
 
 def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
@@ -36,7 +35,7 @@ def _answers(
     written = [(number, text) for number, text in block if text]
     encoded = data.prepared.encode([text for _, text in written], processes=1)
     _name_long(trained, written, encoded.lengths)
-    _name_unknown(written, encoded.sequences())
+    name_unknown(written, encoded.sequences())
     predictions = classify(trained.model, data.inputs, data.inputs.texts(encoded), batch_size=batch_size)
     row = -1
     for number, text in block:
@@ -77,9 +76,3 @@ def _name_long(trained: TrainedModel[Any, Any], texts: Sequence[Line], lengths: 
     tokens = {texts[row][0]: len(tokenize(texts[row][1])) for row in np.flatnonzero(lengths >= longest)}
     if longer := [number for number, count in tokens.items() if count > longest]:
         print(too_long(longer, tokens[longer[0]], longest, "read"), file=sys.stderr)
-
-
-def _name_unknown(texts: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:
-    """Report on standard error the lines without a token that is in the vocabulary."""
-    if numbers := [number for (number, _), ids in zip(texts, sequences, strict=True) if (ids == UNKNOWN_ID).all()]:
-        print(unknown(numbers), file=sys.stderr)

@@ -15,9 +15,8 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots.heatmap import LONGEST_MATRIX
 from preprocessing.files import atomic_directory
 from preprocessing.text.data import Split
-from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.task import AnswerOptions, TrainedModel
-from reproductions.tasks.lines import blocks, too_long, unknown
+from reproductions.tasks.lines import blocks, name_unknown, too_long
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import TRANSLATED, Translated, translate_as_set
 from reproductions.tasks.translation.results import draw_alignment
@@ -56,10 +55,7 @@ def _answers(
         written = [(number, text) for number, text in block if text]
         encoded = trained.data.prepared.encode([text for _, text in written], processes=1)
         encoded = _shortened(encoded, [number for number, _ in written])
-        if numbers := [
-            n for (n, _), ids in zip(written, encoded.sequences(), strict=True) if (ids == UNKNOWN_ID).all()
-        ]:
-            print(unknown(numbers), file=sys.stderr)
+        name_unknown(written, encoded.sequences())
         translated = translate_as_set(
             trained, encoded, beam=options.beam, n_best=options.n_best, batch_size=options.batch_size
         )
