@@ -21,8 +21,8 @@ dropout are worse for both (126 and 129 against 121). Forget gate biases start a
 Sentiment: 168 units, random initial embeddings of 300 units where the paper uses GloVe, whole sentences of the official
 split, a tape of 56 states (the length of the longest sentence), Adam for 8 epochs, dropout of 0.5.
 
-Claims: with as many units the LSTMN is a better language model (judged on *lstmn-20*, with a tape of 20 states) and a
-better classifier than the LSTM; it attends most to the latest states.
+Claims: with the same number of units the LSTMN is a better language model (judged on *lstmn-20*, with a tape of 20
+states) and a better classifier than the LSTM; it attends most to the latest states.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ REPRODUCTION = Reproduction(
     claims=(
         Better(
             "perplexity",
-            "With as many units and the same recipe, an LSTM with intra-attention predicts better than one without",
+            "With the same number of units and the same recipe, an LSTM with intra-attention predicts better than one "
+            "without",
             *("lstmn-20", "lstm", "Table 1"),
             reported=LSTM_300.value - LSTMN_300.value,
         ),

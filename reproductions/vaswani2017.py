@@ -232,9 +232,9 @@ REPRODUCTION = Reproduction(
         "of Table 3 have not converged: with twice the epochs `small` gains 0.9 BLEU (`epochs-28`, seed 1).",
         "Processor minutes of `transformer` and `rnnsearch`: 63 and 38 with seed 3, side by side; with seeds 1 and 2, "
         "beside other work, 92 and 93, and 100 and 100. `time` was supported with these and inconclusive with a first "
-        "training of seed 3 (148), which was repeated; the minutes per epoch of that are used for all seeds. With 36 "
-        "and 28 epochs (Korean: 48 and 18), `attention-alone` compares equal sizes, not equal training. Most training "
-        "text from and to Korean is machine translation.",
+        "training of seed 3 (148), which was repeated; the minutes per epoch of the second training are used for all "
+        "seeds. With 36 and 28 epochs (Korean: 48 and 18), `attention-alone` compares equal sizes, not equal "
+        "training. Most training text from and to Korean is machine translation.",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "
         "on `transformer-fr`, because those two seeds lack it.",

@@ -73,7 +73,8 @@ def _claim_cells(claim: JudgedClaim, mark: str, *, lost: bool) -> tuple[str, ...
     away."""
     reported = "" if claim.reported is None else f"{claim.reported:+.2f}{mark}"
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
-    verdict = f"{claim.verdict} ({claim.basis}{'; not after Holm' * lost})"
+    corrected = "; not after Holm's correction" if lost else ""
+    verdict = f"{claim.verdict} ({claim.basis}{corrected})"
     return (
         f"`{claim.id}`",
         claim.statement,

@@ -117,9 +117,12 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
         seeds = list(map(str, ensemble.among(alone)))
         wanted = ["+".join(seeds)] if seeds else []
         if [seed for variant, seed in together if variant == ensemble.name] != wanted:
-            raise UsageError(
-                f"ensemble {ensemble.name} is of seeds {', '.join(seeds)} of {ensemble.members}; score these together"
+            of = (
+                f"seeds {', '.join(seeds)} of {ensemble.members}"
+                if seeds
+                else f"two seeds of {ensemble.members} or more"
             )
+            raise UsageError(f"ensemble {ensemble.name} is of {of}; score these together")
     return before
 
 

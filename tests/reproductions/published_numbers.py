@@ -12,7 +12,7 @@ import json
 import math
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +177,18 @@ OTHER_WAYS = {
 """The arrays of sacreBLEU's counts, by what a signature says, if it is not lower-cased text with the tokenizer 13a."""
 
 
+OTHER_SETS = {"Tatoeba en-fr": "_tatoeba", "KorSTS": "_korsts", "news": "_news", "JHE": "_jhe"}
+"""Ends of the names of the arrays of other test sets, by the beginning of a signature."""
+
+
+def other_set(row: dict[str, Any]) -> str:
+    return OTHER_SETS.get(row["signature"].partition(";")[0], "")
+
+
 def counts_of(row: dict[str, Any], one: Arrays) -> np.ndarray:
     """The array (sentences, 10) from which a row of BLEU is computed."""
+    if suffix := other_set(row):
+        return one[row["metric"] + suffix]
     if "unknown words replaced" in row["signature"]:
         return one["bleu_replaced"]
     if row["metric"] == "sacrebleu":
@@ -215,7 +225,8 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
     if row["split"] == "validation":
         return over_seeds([selected(paper, row["variant"], seed, row["metric"]) for seed in seeds])
     if kind in (("test", "chrf"), ("test", "loss")):
-        return over_seeds([record(paper, row["variant"], seed)["metrics"][row["metric"]] for seed in seeds])
+        name = row["metric"] + other_set(row)
+        return over_seeds([record(paper, row["variant"], seed)["metrics"][name] for seed in seeds])
     each = [arrays(paper, row["variant"], seed) for seed in seeds]
     if kind == ("test", "accuracy"):
         unseen = "does not occur in train" in signature
@@ -476,6 +487,13 @@ def widest(*groups: list[Arrays], interval: bool) -> Numbers:
     return mean_of(ordered[-1] - ordered[0], interval=interval)
 
 
+def below_half(side: list[Arrays], own: str, other: str, *, interval: bool) -> Numbers:
+    """Half of the BLEU of one test set minus that of another, which has other sentences."""
+    first, second = (score_of(totals(side, name), bleu, interval=interval) for name in (own, other))
+    mean, half = first[0] / 2 - second[0], math.hypot((first[2] - first[1]) / 4, (second[2] - second[1]) / 2)
+    return mean, mean - half, mean + half
+
+
 def more_together(
     both: list[Arrays], first: list[Arrays], second: list[Arrays], base: list[Arrays], *, interval: bool
 ) -> Numbers:
@@ -503,6 +521,8 @@ MEASURED: dict[str, Measure] = {
     ),
     "bengio2003 longer-more-5": gain_beyond_ngrams,
     "bengio2003 longer-more-8": gain_beyond_ngrams,
+    "translation_domains captions": partial(below_half, own="bleu", other="bleu_tatoeba"),
+    "translation_domains news": partial(below_half, own="bleu_korsts", other="bleu_news"),
     "dosovitskiy2020 gap": gap_closes,
     "dosovitskiy2020 kind": lambda *groups, **how: level_within(1.0, groups, **how),
     "dosovitskiy2020 pooling": level_at_best_rate,

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sacrebleu
+from mxnet import init
 
 from gluon_attn.evaluation.statistics import bootstrap_metric
 from preprocessing import translation
+from preprocessing.pipeline.ragged import strings_in
 from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation.domain_results import below_half, chosen_on_validation
+from reproductions.tasks.translation import domain_results
+from reproductions.tasks.translation.domain_results import (
+    below_half,
+    bleu_by_length_and_test_set,
+    chosen_on_validation,
+)
 from reproductions.tasks.translation.domains import Pairs
 from reproductions.translation_domains import FRENCH, JHE, KOREAN, KORSTS, NEWS, REPRODUCTION, TATOEBA, TEST_SETS
+from tests.reproductions.published_numbers import arrays, results
 from tests.reproductions.support import outcome
 
 CPU, SMOKE = REPRODUCTION.preset("cpu"), REPRODUCTION.preset("smoke")
@@ -186,3 +196,60 @@ def test_notes_state_the_sizes_of_the_test_sets() -> None:
     of_korsts, of_tatoeba = number(origin["korsts-train"]), number(origin["tatoeba"])
     assert f"Of the {number(origin.total())} training pairs from Korean {of_korsts} are KorSTS" in REPRODUCTION.notes[0]
     assert f"and {of_tatoeba} Tatoeba;" in REPRODUCTION.notes[0]
+
+
+@pytest.mark.corpus("multi30k", "ko_en", "fra_eng")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["french", "korean"])
+def test_published_scores_on_other_test_sets_follow_from_the_translations(name: str) -> None:
+    """By sacreBLEU on the whole test set, each translation with each of its references."""
+    rows = [row for row in results("translation_domains")["rows"] if row["variant"] == name]
+    data, checked = CPU.task(name).prepare(CPU.variant(name).settings), 0
+    for other in CPU.task(name).elsewhere:
+        pairs = data.elsewhere[other.name]
+        scored = [row for row in rows if row["signature"].startswith(f"{other.title};")]
+        for metric, seed in itertools.product(("sacrebleu", "chrf"), scored[0]["per_seed"]):
+            (row,) = (row for row in scored if row["metric"] == metric)
+            texts = strings_in(arrays("translation_domains", name, seed), other.array("text"))
+            several, references = pairs.by_reference([text.replace("<unk>", "UNK") for text in texts])
+            if metric == "chrf":
+                lower = [text.lower() for text in several], [[text.lower() for text in references]]
+                score = sacrebleu.corpus_chrf(*lower)
+            else:
+                score = sacrebleu.corpus_bleu(several, [references], lowercase=True, tokenize="13a")
+            assert row["per_seed"][seed] == pytest.approx(score.score, rel=1e-9), (other.name, seed)
+            checked += 1
+    assert checked
+
+
+def test_figure_of_lengths_leaves_out_ranges_with_few_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, list[float]] = {}
+    monkeypatch.setattr(domain_results, "score_by_length", lambda lines, labels, path, label: drawn.update(lines))
+    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array("bleu"): 10})
+    outcomes[0].predictions["words"][:] = 5
+    outcomes[0].predictions[TATOEBA.array("words")][:20] = 30
+    bleu_by_length_and_test_set(("french", "korean"), TEST_SETS)({"french": outcomes}, tmp_path)
+    assert list(drawn) == ["its own corpus", TATOEBA.title]
+    assert drawn["its own corpus"][0] > 0 and np.isnan(drawn["its own corpus"][1:]).all()
+    assert np.isnan(drawn[TATOEBA.title]).all(), "two ranges have 20 sentences each"
+
+
+def test_other_test_sets_are_scored_by_sentence_with_all_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = SMOKE.variant("french")
+    data = FRENCH.prepare(variant.settings, sample=True)
+    two = Pairs(["a dog .", "two men ."], [["un chien .", "le chien ."], ["deux hommes ."]], 1)
+    data = replace(data, elsewhere={TATOEBA.name: two})
+    model = variant.settings.build(data)
+    model.initialize(init.Xavier())
+    evaluation = FRENCH.evaluate(model, variant.settings, data, None)  # type: ignore[arg-type]
+    arrays = evaluation.predictions
+    assert evaluation.examples["elsewhere"] == {"tatoeba": {"sentences": 2, "pairs": 3, "left_out": 1}}
+    assert arrays["words_tatoeba"].tolist() == [3, 3] and arrays["log_p_tatoeba"].shape == (2,)
+    assert len(strings_in(arrays, "text_tatoeba")) == 2
+    for metric in ("bleu", "sacrebleu"):
+        counts = arrays[f"{metric}_tatoeba"]
+        assert counts.shape == (2, 10) and counts[:, 9].tolist() == [6, 3], "words of all references"
+        assert evaluation.metrics[f"{metric}_tatoeba"] == bleu(counts.sum(axis=0))
+    assert 0 <= evaluation.metrics["chrf_tatoeba"] <= 100

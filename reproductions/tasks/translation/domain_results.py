@@ -17,6 +17,8 @@ from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.domains import TestSet, has_arrays
 from reproductions.tasks.translation.results import by_length, length_labels
 
+_FEWEST = 30  # sentences of a range of lengths that is drawn
+
 
 def below_half(other: TestSet, of: TestSet | None = None) -> Callable[[Sequence[Outcome]], Effect | None]:
     """An effect: half of the BLEU on a test set, by default the network's own test split, minus that on another one."""
@@ -60,17 +62,18 @@ def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
 
 def bleu_by_length_and_test_set(variants: Sequence[str], others: Sequence[TestSet]) -> Draw:
     """For each variant, a figure of BLEU by source length on the test split of its corpus and on those of the other
-    test sets that it is scored on, of the first seed: sentences of another domain may also be longer."""
+    test sets that it is scored on, of the first seed: sentences of another domain may also be longer. Ranges with few
+    sentences are left out."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for name in variants:
             for outcome in groups.get(name, ())[:1]:
                 scored = [other for other in others if has_arrays((other.array("words"),), [outcome])]
-                lines = {"its own corpus": by_length(outcome)}
-                lines |= {other.title: by_length(outcome, f"_{other.name}") for other in scored}
+                lines = {"its own corpus": by_length(outcome, fewest=_FEWEST)}
+                lines |= {other.title: by_length(outcome, f"_{other.name}", _FEWEST) for other in scored}
                 path = paths[f"BLEU by length of {name}"] = directory / f"bleu_by_length_{name}.png"
-                score_by_length(lines, length_labels(), path, f"BLEU of {name}")
+                score_by_length(lines, length_labels(), path, "BLEU")
         return paths
 
     return draw

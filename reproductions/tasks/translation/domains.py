@@ -107,7 +107,8 @@ class DomainTranslation(Translation):
     """Translation of a corpus in one direction, also scored on test sets of other domains.
 
     Attributes:
-        elsewhere: these test sets. On the sample, its own test split is used for each of them.
+        elsewhere: these test sets. On the sample, its own test split is used for each of them; networks that are
+            trained on a user's data are not scored on them.
     """
 
     elsewhere: tuple[TestSet, ...] = ()
@@ -145,8 +146,9 @@ class DomainTranslation(Translation):
     ) -> Evaluation:
         """As :meth:`Translation.evaluate`, and for each other test set by its different source sentences: counts
         ``bleu_<name>`` and ``sacrebleu_<name>`` (sentences, 10), summed over the references of a sentence,
-        ``words_<name>`` of the source, and the translations as ``text_<name>_utf8`` and ``text_<name>_offsets``. The
-        example ``elsewhere`` has the numbers of sentences, of pairs and of pairs left out.
+        ``words_<name>`` of the source, and the translations as ``text_<name>_utf8`` and ``text_<name>_offsets`` with
+        their ln p as ``log_p_<name>``. The example ``elsewhere`` has the numbers of sentences, of pairs and of pairs
+        left out.
         """
         assert isinstance(data, DomainData)
         evaluation = super().evaluate(model, settings, data, last)
@@ -162,6 +164,7 @@ class DomainTranslation(Translation):
                 other.array("sacrebleu"): pairs.by_source(self.official.counts(scored, references)),
                 other.array("words"): np.array([len(text.split()) for text in pairs.sources]),
                 **string_arrays(other.array("text"), [sentence.text for sentence in translated]),
+                other.array("log_p"): np.array([sentence.log_p for sentence in translated]),
             }
             for name in (other.array("bleu"), other.array("sacrebleu")):
                 evaluation.metrics[name] = bleu(arrays[name].sum(axis=0))

@@ -120,12 +120,12 @@ def long_minus_short(totals: np.ndarray) -> float:
     return long - short
 
 
-def by_length(outcome: Outcome, suffix: str = "") -> list[float]:
-    """BLEU of the test sentences of each range of lengths; NaN for a range without sentences. ``suffix`` is the end of
-    the names of another test set's arrays."""
+def by_length(outcome: Outcome, suffix: str = "", fewest: int = 1) -> list[float]:
+    """BLEU of the test sentences of each range of lengths; NaN for a range with less than ``fewest`` sentences.
+    ``suffix`` is the end of the names of another test set's arrays."""
     words, each = outcome.predictions[f"words{suffix}"], outcome.predictions[f"bleu{suffix}"]
     ranges = [each[(words >= low) & (words <= (high or words.max()))] for low, high in LENGTHS]
-    return [bleu(counts.sum(axis=0)) if len(counts) else math.nan for counts in ranges]
+    return [bleu(counts.sum(axis=0)) if len(counts) >= fewest else math.nan for counts in ranges]
 
 
 def length_labels() -> list[str]:

@@ -152,6 +152,8 @@ def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     assert "3 claims, 2 judged," in page and "over the judged claims changes no verdict." in page
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
     assert "over the judged claims makes these inconclusive: `weak`." in page
+    marked = [line for line in page.splitlines() if line.startswith("| `") and "; not after Holm's correction)" in line]
+    assert len(marked) == 1 and marked[0].startswith("| `weak` |")
     assert "Holm" not in markdown(result(*three("curved"), claims=(judged(p=None),)))
 
 

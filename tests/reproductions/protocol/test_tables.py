@@ -107,6 +107,10 @@ def test_a_variant_without_a_number_in_the_first_column_has_a_line_too() -> None
     assert cells(page, "curved")[2:6] == ["nsmc", "", "86.12 (85.88, 86.38) [85.50, 86.75]", "85.50 (85.25, 85.75)"]
     assert [line.column for line in table_lines(paper, paper.preset("cpu"), mixed)] == [0, 1]
     assert "\n curved " in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
+    first, second = REPRODUCTION.table_columns
+    paper = replace(REPRODUCTION, columns=(first, replace(second, interval=True)))
+    both = cells(markdown(result(*three("curved")), paper), "curved")[2:4]
+    assert [cell.count("[") for cell in both] == [1, 1], "the second column too, if it is declared so"
 
 
 def test_a_column_may_have_the_number_of_the_pretrained_network() -> None:
