@@ -81,14 +81,14 @@ REPRODUCTION = Reproduction(
     claims=(
         Measured(
             "captions",
-            "A network trained on captions has less than half the BLEU on Tatoeba that it has on captions",
+            "Trained on captions, a network has less than half the BLEU on Tatoeba that it has on captions",
             AFTER,
             ("french",),
             below_half(TATOEBA),
         ),
         Measured(
             "news",
-            "A network trained on KorSTS and Tatoeba has less than half the BLEU on news articles that it has on KorSTS",
+            "Trained on KorSTS and Tatoeba, a network has less than half the BLEU on news that it has on KorSTS",
             AFTER,
             ("korean",),
             below_half(NEWS, of=KORSTS),
