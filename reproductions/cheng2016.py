@@ -205,8 +205,7 @@ REPRODUCTION = Reproduction(
     claims=(
         Better(
             "perplexity",
-            "With the same number of units and the same recipe, an LSTM with intra-attention predicts better than one "
-            "without",
+            "With the same width and recipe, an LSTM with intra-attention predicts better than one without",
             *("lstmn-20", "lstm", "Table 1"),
             reported=LSTM_300.value - LSTMN_300.value,
         ),

@@ -11,7 +11,6 @@ the same text. Whole words are masked. Each epoch of 1 000 updates starts to rea
 with other pairs and masks. Reviews have no next sentence, so a pair is either two reviews of one film or reviews of two
 films. 15 % of the pieces are predicted: 80 % of these are replaced by <mask>, 10 % by another piece. The network has 4
 layers of 256 units and is pretrained for about two hours of processor time, with Adam, without weight decay.
-
 The authors' output bias starts at zero, here at the log frequency of each piece; a batch has 1 024 pieces. With a bias
 of zero and batches of 4 096, validation perplexity was 1 836 after 2 million pieces (one seed), instead of 1 119.
 
@@ -20,7 +19,6 @@ plan in minutes). Tables 5 and 6 are repeated with 7 000; from left to right the
 predicted. *masks-40* predicts 40 % of the pieces, as Wettig et al. (2023) recommend, and so do 30 000 more updates in
 *bert-continued*. Networks are fine-tuned on NSMC's 135 000 training reviews, or on 100, 1 000 or 10 000 (Tables 5, 6:
 10 000). Next to them: random weights, fastText, and the best Bi-GRU of `naver_self_attention`, with word vectors too.
-
 A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on the sentences of SST-2. Its
 validation accuracy is 88.65 (one seed, as all here); half the learning rate gave 88.30, three epochs with token dropout
 87.50, the first token's state 87.16. One epoch on ends of IMDb's reviews first gave 88.88, and 89.33 at half the rate.
@@ -240,8 +238,7 @@ REPRODUCTION = Reproduction(
         "After 7 000 updates accuracy with 10 000 labels is only 0.6 to 1.3 points above random weights (3.4 from "
         "left to right; 2.6 after 24 000): `pairs`, `both-sides`, `depth` and `width` are about the start of "
         "pretraining. Pretraining has one seed: no interval includes how it varies. The margin of `pretraining` was "
-        "set after `bert` (seed 1) was scored. `continued` changes length and share of masked pieces, `masking` only "
-        "the share.",
+        "set after `bert` (seed 1) was scored. `masking` changes the share of masked pieces, `continued` length too.",
         "With few labels the epoch is selected on all 15 015 validation reviews; all seeds have the same labels. More "
         "epochs would gain the Bi-GRU without vectors 0.4 to 0.9 points on validation (one seed). The text of the word "
         "vectors has near copies of test reviews, that of BERT does not. `no-pairs` is read at its first token, "

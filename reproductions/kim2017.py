@@ -39,8 +39,7 @@ other road; filtering removes most regions, and those that are kept are nearer t
 
 Result: the mean errors with attention differ by at most 0.01 degrees from that of `cnn-lstm`. That attention adds at
 most 0.055 degrees, 9 % of it, is supported for lambda = 0 (not after Holm's correction) and inconclusive for lambda =
-10 and 20. That memory helps is inconclusive too. Attention selects little even without a penalty, and the filter finds
-no region.
+10 and 20, as is that memory helps. Attention selects little even without a penalty, and the filter finds no region.
 """
 
 from __future__ import annotations

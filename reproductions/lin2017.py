@@ -16,7 +16,6 @@ other films; SST's is official. On IMDb training stops two epochs after the best
 With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
 six hops are therefore compared without it. One variant starts from the skip-gram vectors of ``mikolov2013``. Adam,
 with lazy updates of embeddings, replaces SGD. The preset ``paper`` has the authors' sizes and SGD, no L2 penalty.
-
 On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
 (:func:`gluon_attn.evaluation.hops.least_penalty`). Of the test reviews, 11 % have fewer than six tokens, the limit for
 six hops, and 31 % fewer than ten.
@@ -246,7 +245,6 @@ REPRODUCTION = Reproduction(
         "the penalty of 0.1 are below max pooling with every seed, without it 0.1 above (`maximum-free` was added "
         "after that). Masking changes the penalty too, which is lower if hops attend to padding. On IMDb, bigrams are "
         "better than every network here, also on the same 400 words; six hops keep the first or second epoch of six, "
-        "max pooling the fifth or sixth, so that `maximum-long` compares epochs too. The text of the word vectors "
-        "(`vectors`) has about 15 000 near copies of test reviews, without labels.",
+        "max pooling the fifth or sixth (`maximum-long`). The text of `vectors` has near copies of test reviews.",
     ),
 )

@@ -2,8 +2,7 @@
 
 The GluonNLP post (freesearch.pe.kr/archives/4876) names the reason why NLP results are hard to repeat: the
 preprocessing is not described. Here 28 choices that it leaves open are variants, one at a time, with the post's
-network, and ten of them with a stronger one. Twelve more pipelines combine choices drawn at random, six of them with
-Mecab fixed.
+network, ten of them also with a stronger one. Twelve more pipelines are drawn at random, six with Mecab fixed.
 
 The base is that of ``naver_self_attention``: Mecab, tokens that occur at least 5 times, the first 30 tokens of a
 review, the official text, nothing cleaned or removed, duplicates kept, a tenth held out by the hash of its text. The
@@ -241,8 +240,7 @@ REPRODUCTION = Reproduction(
         "scored, but none of these; `morphemes-strong` was added then, before its networks were trained.",
         "Means over seeds of the six pipelines with Mecab fixed are 84.70 to 86.53, a range of 1.83 points and a "
         "standard deviation of 0.67; that of the three kinds of attention is 0.17 (`pipelines`, about these six). The "
-        "lowest, `random-11`, is the only one that removes stop words by tag; without it the deviation is 0.25, and "
-        "the verdict would be inconclusive.",
+        "lowest, `random-11`, alone removes stop words by tag; without it the deviation is 0.25, and the verdict open.",
         "`no-leaks` has no test reviews in train, so both its accuracies are the same. `leaks` is about all test "
         "reviews, most of which have no copy in train; `leaks-copied`, on the 1 568 others, was added after scoring.",
         "With the stronger network (120 tokens), removing stop words by tag costs 1.91 points, and the list of the "

@@ -13,7 +13,6 @@ input of each sublayer is normalised (pre-norm), which needs less warm-up (Xiong
 sum after each sublayer (post-norm). Other variants have post-norm, or the paper's schedule, the inverse square root of
 the step and the mean of the last checkpoints. RNNsearch (Bahdanau et al., 2015) has as many parameters and is trained
 on the same pairs, for 28 epochs; 28 gave 2.3 validation BLEU more than 14. Table 3 has 2 + 2 layers and 14 epochs.
-
 Claims: better than RNNsearch, and as good in less time; what some heads attend to; those of Table 3.
 """
 
@@ -232,9 +231,8 @@ REPRODUCTION = Reproduction(
         "of Table 3 have not converged: with twice the epochs `small` gains 0.9 BLEU (`epochs-28`, seed 1).",
         "Processor minutes of `transformer` and `rnnsearch`: 63 and 38 with seed 3, side by side; with seeds 1 and 2, "
         "beside other work, 92 and 93, and 100 and 100. `time` was supported with these and inconclusive with a first "
-        "training of seed 3 (148), which was repeated; the minutes per epoch of the second training are used for all "
-        "seeds. With 36 and 28 epochs (Korean: 48 and 18), `attention-alone` compares equal sizes, not equal "
-        "training. Most training text from and to Korean is machine translation.",
+        "training of seed 3 (148); the minutes per epoch of a second one are used for all seeds. With 36 and 28 epochs "
+        "(Korean: 48, 18), `attention-alone` compares sizes, not training. Most Korean text is machine translation.",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "
         "on `transformer-fr`, because those two seeds lack it.",
