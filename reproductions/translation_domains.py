@@ -122,12 +122,13 @@ REPRODUCTION = Reproduction(
         "The threshold of one half is ours. A test set may also be harder in itself: no network that is trained on "
         "its domain stands here for comparison, and sentences differ in length. Source sentences have 6.4 words in "
         "Tatoeba en-fr and 11.9 in captions; from Korean, 4.5 in Tatoeba, 7.8 in KorSTS, 15.4 in news and 9.1 in JHE "
-        "(words between spaces). Much of KorSTS is news too, mostly headlines and short sentences (3 299 of its 5 749 "
-        "training pairs, by the description of STS-B): `news` is about longer sentences from another source, not "
-        "about new subjects. Short sentences of news are translated no better than long ones (figure, seed 1).",
+        "(words between spaces). Much of KorSTS is news too, mostly headlines and short sentences (3 299 of the 5 749 "
+        "English sentence pairs of the training split of STS-B, by its description): `news` is about longer sentences "
+        "from another source, not about new subjects. Short sentences of news are translated no better than long ones "
+        "(figure, seed 1).",
         "Before Tatoeba en-fr, KorSTS, news and JHE were read, the claim on news replaced one that compared JHE with "
-        "Tatoeba, whose test split has 368 short sentences. The same networks had been scored on their own test "
-        "splits before, in `bahdanau2014`.",
+        "Tatoeba, whose test split has 368 short sentences. The same networks, but for seed 3 of `french`, had been "
+        "scored on their own test splits before, in `bahdanau2014`.",
     ),
     columns=(Column("BLEU on its own corpus", "bleu"), *(other.column for other in TEST_SETS), *OTHER_COLUMNS),
     figures=(bleu_by_length_and_test_set(("french", "korean"), TEST_SETS),),

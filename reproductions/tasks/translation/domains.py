@@ -64,8 +64,8 @@ class Pairs:
     Attributes:
         sources: the sentences, in the order of the test set.
         references: for each sentence, the references of all its pairs.
-        seen: number of pairs that are left out because one of their sentences is in the training text, apart from case,
-            punctuation and spacing.
+        seen: number of pairs that are left out because one of their sentences is in the training text, where case,
+            punctuation and spacing do not count.
     """
 
     sources: list[str]

@@ -121,7 +121,7 @@ def long_minus_short(totals: np.ndarray) -> float:
 
 
 def by_length(outcome: Outcome, suffix: str = "", fewest: int = 1) -> list[float]:
-    """BLEU of the test sentences of each range of lengths; NaN for a range with less than ``fewest`` sentences.
+    """BLEU of the test sentences of each range of lengths; NaN for a range with fewer than ``fewest`` sentences.
     ``suffix`` is the end of the names of another test set's arrays."""
     words, each = outcome.predictions[f"words{suffix}"], outcome.predictions[f"bleu{suffix}"]
     ranges = [each[(words >= low) & (words <= (high or words.max()))] for low, high in LENGTHS]

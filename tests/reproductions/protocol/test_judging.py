@@ -18,7 +18,7 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.judging import after_holm, judge, known_deviation, power, reported_difference
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Preset, Reproduction
-from reproductions.protocol.results import JudgedClaim, Result
+from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.protocol.tabulated import CPU as TABULATED, row
 from tests.reproductions.support import judged, outcome
@@ -32,6 +32,14 @@ ITEMS = 400
 @pytest.fixture(autouse=True)
 def no_other_papers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers, "names", tuple)
+
+
+def publish(paper: Reproduction, rows: list[Row], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make this the only published table."""
+    Result("published", "cpu", rows, [], {}).write(folder / "published.json")
+    monkeypatch.setattr(papers, "names", lambda: ("published",))
+    monkeypatch.setattr(papers, "load", lambda name: paper)
+    monkeypatch.setattr(papers, "results_path", lambda name, preset: folder / "published.json")
 
 
 def finished(folder: Path, variant: str, seed: int | str, right: float, **record: Any) -> Outcome:
@@ -179,10 +187,7 @@ def test_with_few_seeds_the_deviation_is_that_of_all_tasks_of_the_same_kind(
     other = replace(REPRODUCTION, task=replace(REPRODUCTION.task, corpus="imdb"))
     outcomes = [finished(tmp_path / "other", "pretrained", seed, right) for seed, right in ((1, 0.2), (2, 0.8))]
     rows, _ = conclude(other, CPU, outcomes)
-    Result("other", "cpu", rows, [], {}).write(tmp_path / "other.json")
-    monkeypatch.setattr(papers, "names", lambda: ("other",))
-    monkeypatch.setattr(papers, "load", lambda name: other)
-    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    publish(other, rows, tmp_path, monkeypatch)
     outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
     spread = [0.5 + sign * 0.005 / np.sqrt(2) for sign in (1, -1)] * pairs
     extra = replace(CPU.variant("pretrained"), seeds=tuple(range(1, 2 * pairs + 1)))
@@ -195,11 +200,8 @@ def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypa
     other = replace(REPRODUCTION, title="another")
     outcomes = [finished(tmp_path, "pretrained", seed, right) for seed, right in ((1, 0.50), (2, 0.51))]
     rows, _ = conclude(other, CPU, outcomes)
-    Result("other", "cpu", rows, [], {}).write(tmp_path / "other.json")
     alone = verdict(tmp_path / "alone", curved=(0.9,), straight=(0.7,))
-    monkeypatch.setattr(papers, "names", lambda: ("other",))
-    monkeypatch.setattr(papers, "load", lambda name: other)
-    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    publish(other, rows, tmp_path, monkeypatch)
     together = verdict(tmp_path / "together", curved=(0.9,), straight=(0.7,))
     assert (alone.verdict, together.verdict) == ("not judged", "supported")
 
@@ -212,10 +214,7 @@ def test_the_system_that_varies_most_decides(
     other = replace(REPRODUCTION, title="another")
     outcomes = [finished(tmp_path / "other", "pretrained", seed, right) for seed, right in ((1, 0.50), (2, most))]
     rows, _ = conclude(other, CPU, outcomes)
-    Result("other", "cpu", rows, [], {}).write(tmp_path / "other.json")
-    monkeypatch.setattr(papers, "names", lambda: ("other",))
-    monkeypatch.setattr(papers, "load", lambda name: other)
-    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    publish(other, rows, tmp_path, monkeypatch)
     outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
     outcomes += [finished(tmp_path, "pretrained", seed, 0.5 + seed % 2 / 100) for seed in range(1, 13)]
     (claim,) = conclude(replace(REPRODUCTION, claims=(BETTER,)), CPU, outcomes)[1]
@@ -378,10 +377,7 @@ def test_seeds_of_the_own_published_table_do_not_count_twice(tmp_path: Path, mon
     """When a table is published again, its seeds are in the rows and in the old results: the deviation would be the
     same, and its degrees of freedom twice as many."""
     rows = [row("pretrained", per_seed={"1": 50.0, "2": 52.0})]
-    Result("toy", "cpu", rows, [], {}).write(tmp_path / "toy.json")
-    monkeypatch.setattr(papers, "names", lambda: ("toy",))
-    monkeypatch.setattr(papers, "load", lambda name: REPRODUCTION)
-    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "toy.json")
+    publish(REPRODUCTION, rows, tmp_path, monkeypatch)
     deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, rows)
     assert deviation is not None and deviation.degrees == 1
 
@@ -389,10 +385,7 @@ def test_seeds_of_the_own_published_table_do_not_count_twice(tmp_path: Path, mon
 def test_trainings_that_two_tables_share_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = replace(REPRODUCTION, title="another paper with the same network")
     shared, own = row("pretrained", per_seed={"1": 50.0, "2": 52.0}), row("curved", per_seed={"1": 60.0, "2": 66.0})
-    Result("other", "cpu", [shared, own], [], {}).write(tmp_path / "other.json")
-    monkeypatch.setattr(papers, "names", lambda: ("other",))
-    monkeypatch.setattr(papers, "load", lambda name: other)
-    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    publish(other, [shared, own], tmp_path, monkeypatch)
     monkeypatch.setattr(type(other), "preset", lambda self, name: TABULATED)
     deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, [shared])
     assert deviation == (pytest.approx(np.sqrt(18.0)), 2)
