@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -167,6 +168,15 @@ def test_the_readme_is_short() -> None:
 def test_contributing_links_both_guides() -> None:
     links = LINK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert {"docs/adding_a_paper.md", "docs/adding_a_corpus.md"} <= set(links)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md"), key=str), ids=lambda page: page.name)
+def test_what_an_example_imports_exists(page: Path) -> None:
+    for example in CODE.findall(page.read_text(encoding="utf-8")):
+        for node in ast.walk(ast.parse(example)):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                for name in node.names:
+                    exec(f"from {node.module} import {name.name}", {})
 
 
 @pytest.mark.slow
