@@ -44,7 +44,7 @@ from reproductions.tasks.translation.measures import (
 )
 from reproductions.tasks.translation.results import alignments, bleu_by_length
 from reproductions.tasks.translation.task import TranslationData, TranslationSettings
-from reproductions.tasks.translation.trainings import AT_SCALE, CONVERGED, LONGER, SMALLER, SMOKE, STANDARD
+from reproductions.tasks.translation.trainings import AT_SCALE, LONGER, SMALL_LONGER, SMALLER, SMOKE, STANDARD
 
 TABLE_1 = Table("Bahdanau et al. (2015), Table 1, all sentences", corpus="wmt14 en-fr", metric="bleu")
 ENCDEC_30, SEARCH_30 = TABLE_1.entry("RNNencdec-30", 13.93), TABLE_1.entry("RNNsearch-30", 21.50)
@@ -107,7 +107,7 @@ def of_table(name: str, title: str, settings: Settings, beside: Reported) -> Var
     """A system of Table 1, with the smaller setting."""
     words = f"captions of up to {SHORT} words" if settings.max_length == SHORT else "all captions"
     title = f"{title}, trained on {words}{SMALLER}"
-    return Variant(name, title, settings, CONVERGED, seeds=(1, 2, 3), beside=beside, differs=SCALE)
+    return Variant(name, title, settings, SMALL_LONGER, seeds=(1, 2, 3), beside=beside, differs=SCALE)
 
 
 def whole_captions(name: str, target: str, beside: Reported, task: Any = None) -> Variant[Settings]:
@@ -134,7 +134,7 @@ def paper(variant: Variant[Settings]) -> Variant[Settings] | None:
         whole = replace(whole, max_length=30)
     title = variant.title.replace(f"captions of up to {SHORT} words", "sentences of up to 30 words")
     title = title.replace("all captions", "sentences of up to 50 words").replace("to German", "to French")
-    recipe = STANDARD if variant.recipe == CONVERGED else variant.recipe
+    recipe = STANDARD if variant.recipe == SMALL_LONGER else variant.recipe
     variant = replace(variant, title=title, settings=whole, recipe=recipe)
     if variant.task in (FROM_KOREAN, TO_KOREAN):
         return variant
