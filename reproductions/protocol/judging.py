@@ -56,29 +56,18 @@ def judge(
     by_seed = effects_by_seed(claim, preset, groups) if effect.by_seed is None else effect.by_seed
     estimate, margin = effect.estimate, claim.margin
     deviation = known_deviation(reproduction, claim, preset, rows)
-    interval, by_seeds, p, inference = (estimate.low, estimate.high), None, None, None
-    is_judged, basis = True, _few_seeds(claim, groups, by_seed)
-    if len(by_seed) > 1:
-        inference = over_seeds(np.array(list(by_seed.values())), estimate.error, estimate.degrees)
-        basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
-    elif all(variant_named(preset, name).deterministic for name in claim.variants):
-        basis = "no random part; interval over items"
-        deviation = Deviation(0.0, 1)
-        p = Inference(estimate.mean - margin, 0.0, 1, estimate.error, estimate.degrees).p
-    elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation.value:
-        error = math.sqrt(2) * deviation.value
-        inference = Inference(estimate.mean, error, deviation.degrees, estimate.error, estimate.degrees)
-        basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the largest deviation over seeds of such systems"
+    interval, by_seeds = (estimate.low, estimate.high), None
+    if len(by_seed) < 2 and all(variant_named(preset, name).deterministic for name in claim.variants):
+        deviation, basis = Deviation(0.0, 1), "no random part; interval over items"
+        inference = Inference(estimate.mean - margin, 0.0, 1, estimate.error, estimate.degrees)
     else:
-        is_judged = False
-    if inference is not None:
-        # The effect differs from the mean over seeds if the sides share only some of them.
-        inference = replace(inference, effect=estimate.mean - margin)
-        half, half_of_seeds = inference.half(), inference.half_of_seeds()
-        interval, p = (estimate.mean - half, estimate.mean + half), inference.p
-        by_seeds = (estimate.mean - half_of_seeds, estimate.mean + half_of_seeds)
+        inference, basis = _over_seeds(claim, preset, groups, estimate, by_seed, deviation)
+        if inference is not None:
+            half, half_of_seeds = inference.half(), inference.half_of_seeds()
+            interval = (estimate.mean - half, estimate.mean + half)
+            by_seeds = (estimate.mean - half_of_seeds, estimate.mean + half_of_seeds)
     verdict = "not judged"
-    if is_judged:
+    if inference is not None:
         verdict = "supported" if interval[0] > margin else "contradicted" if interval[1] < margin else "inconclusive"
     on_sample = groups[claim.variants[0]][0].on_sample
     resampled = f", bootstrap over {effect.items}" if effect.items else ""
@@ -96,9 +85,32 @@ def judge(
         ci95_items=(estimate.low, estimate.high),
         ci95_seeds=by_seeds,
         seed_deviation=_deviation(by_seed, deviation),
-        p=p,
+        p=None if inference is None else inference.p,
         reported=reported_difference(reproduction, claim, preset),
     )
+
+
+def _over_seeds(
+    claim: Claim,
+    preset: Preset,
+    groups: Groups,
+    estimate: Estimate,
+    by_seed: Mapping[int | str, float],
+    deviation: Deviation | None,
+) -> tuple[Inference | None, str]:
+    """The inference over seeds and items for the effect of a claim minus its margin, and what it is based on. None if
+    there are too few seeds: fewer than two, unless the effect is far above the known deviation over seeds."""
+    effect = estimate.mean - claim.margin
+    if len(by_seed) > 1:
+        inference = over_seeds(np.array(list(by_seed.values())), estimate.error, estimate.degrees)
+        # The effect differs from the mean over seeds if the sides share only some of them.
+        return replace(inference, effect=effect), f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
+    basis = _few_seeds(claim, groups, by_seed)
+    if deviation is None or abs(effect) <= CLEAR * deviation.value:
+        return None, basis
+    basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the largest deviation over seeds of such systems"
+    error = math.sqrt(2) * deviation.value
+    return Inference(effect, error, deviation.degrees, estimate.error, estimate.degrees), basis
 
 
 def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
