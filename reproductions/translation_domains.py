@@ -30,8 +30,8 @@ from reproductions.tasks.translation.domain_results import (
 )
 from reproductions.tasks.translation.domains import DomainTranslation, TestSet
 from reproductions.tasks.translation.results import OTHER_COLUMNS
+from reproductions.tasks.translation.rnnsearch_settings import RNNSearchSettings
 from reproductions.tasks.translation.trainings import LONGER, SMALL, SMOKE, STANDARD
-from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 
 CHALLENGES = "Koehn and Knowles (2017), arXiv:1706.03872"
 AFTER = "ours, after Koehn and Knowles (2017), sec. 3.1"

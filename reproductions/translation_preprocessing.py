@@ -33,8 +33,8 @@ from reproductions.tasks.translation.preprocessing_choices import (
     TranslationChoices,
     one_network_two_ways,
 )
+from reproductions.tasks.translation.rnnsearch_settings import RNNSearchSettings
 from reproductions.tasks.translation.trainings import SMALL, SMOKE
-from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 from reproductions.tasks.translation.worth_in_bleu import worth_in_bleu
 
 POST = "Post (2018), arXiv:1804.08771"

@@ -29,10 +29,11 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.attention_heads import AttentionHeads, attends, heads, prefers
 from reproductions.tasks.translation.minutes import bleu_by_minutes, minutes_gained
 from reproductions.tasks.translation.results import alignments, alignments_next_to, bleu_by_length
+from reproductions.tasks.translation.rnnsearch_settings import RNNSearchSettings
 from reproductions.tasks.translation.task import Translation
 from reproductions.tasks.translation.trainings import SMOKE, STANDARD
 from reproductions.tasks.translation.transformer_figures import positional_encoding, scores_by_width
-from reproductions.tasks.translation.transformer_settings import RNNSearchSettings, TransformerSettings
+from reproductions.tasks.translation.transformer_settings import TransformerSettings
 from reproductions.tasks.translation.worth_in_bleu import worth_in_bleu
 
 TABLE_2 = Table("Vaswani et al. (2017), Table 2", corpus="wmt14 en-de", metric="bleu", digits=1)

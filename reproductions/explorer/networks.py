@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
@@ -19,7 +19,7 @@ from gluon_attn.errors import UsageError
 from reproductions.protocol import models, papers
 from reproductions.protocol.loading import declared, load_directory
 from reproductions.protocol.runs import SAMPLE, TRAINING
-from reproductions.protocol.task import Task, TrainedModel
+from reproductions.protocol.task import Task, TrainedModel, Variant
 
 LONGEST_TEXT = 2_000
 """Maximum length of a text in characters."""
@@ -66,6 +66,35 @@ class Network:
     corpus: str
     parameters_sha256: str
     beam: int
+
+    @classmethod
+    def of(
+        cls,
+        id: str,
+        group: str,
+        paper: str,
+        seed: int | str,
+        variant: Variant[Any],
+        task: Task[Any, Any],
+        record: Mapping[str, Any],
+    ) -> Network:
+        """Describe the network of a variant; ``record`` is that of its training. A user's script is named by its
+        path."""
+        return cls(
+            id=id,
+            group=group,
+            paper=Path(paper).stem,
+            variant=variant.name,
+            seed=seed,
+            source=papers.load(paper).title,
+            title=variant.title,
+            task=task.name,
+            language=task.input_language,
+            target=task.output_language,
+            corpus=record["corpus"],
+            parameters_sha256=record["parameters_sha256"],
+            beam=getattr(variant.settings, "beam", 0),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The values for the page."""
@@ -161,26 +190,12 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
     config, training, variant, task = declared(paper, directory)
     if not _attends(task):
         return None
-    title, language = variant.title, task.input_language
+    network = Network.of(id, group, paper, config["seed"], variant, task, training)
     if "data" in config:  # the title names the paper's corpus or its languages
         languages = config["data"]["languages"]
         title = f"{variant.name}, {' to '.join(languages) or 'trained on data of your own'}"
-        language = languages[0] if languages else ""
-    return Network(
-        id=id,
-        group=group,
-        paper=config["paper"],
-        variant=variant.name,
-        seed=config["seed"],
-        source=papers.load(paper).title,
-        title=title,
-        task=task.name,
-        language=language,
-        target=getattr(task, "target", ""),
-        corpus=training["corpus"],
-        parameters_sha256=training["parameters_sha256"],
-        beam=getattr(variant.settings, "beam", 0),
-    )
+        network = replace(network, title=title, language=languages[0] if languages else "")
+    return network
 
 
 def _attends(task: Task[Any, Any] | None) -> bool:

@@ -23,13 +23,16 @@ HANGUL = """@font-face {
 """
 
 
-def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None, **values: Any) -> bytes:
+def page(
+    template: str, *, live: bool, here: str, up: str = "", published: bool = True, data: Any = None, **values: Any
+) -> bytes:
     """Render a page as UTF-8.
 
     Args:
         template: name of the template without suffix.
         live: whether the page is served by the explorer, rather than part of a static site.
         here: part of the site that the page belongs to: ``explore``, ``papers`` or a guide.
+        published: whether the site has the pages of the published results.
         up: relative address of the root of a static site, such as ``../``.
         data: JSON values for the script of the page; None for a page without a script.
         values: further values of the template.
@@ -41,8 +44,9 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
         return f"/{path.removesuffix('index.html')}" if live else up + path
 
     menu = [("explore", address(""), "Explore")] if live else []
-    menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
-    menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
+    if published:
+        menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
+        menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
     rendered = _TEMPLATES.get_template(f"{template}.html.j2").render(
         live=live,
         here=here,

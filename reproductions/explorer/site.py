@@ -60,7 +60,7 @@ def published(*, live: bool) -> dict[str, Page]:
     Raises:
         UsageError: if the project is installed without its results.
     """
-    names = [name for name in papers.names() if results_readme_path(name).is_file()]
+    names = _with_results()
     if not names:
         raise UsageError("the published results are missing here; use a clone of the project")
     files: dict[str, Page] = {"papers/index.html" if live else "index.html": partial(_index, names, live)}
@@ -77,12 +77,19 @@ def published(*, live: bool) -> dict[str, Page]:
     return files
 
 
+def _with_results() -> list[str]:
+    """The papers whose published results are here."""
+    return [name for name in papers.names() if results_readme_path(name).is_file()]
+
+
 def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
-    """All pages of the explorer: the page on which texts are typed, the published pages, and the pages of the runs."""
-    try:
-        files = published(live=True)
-    except UsageError:  # an installation without results still has networks to explore
-        files = {}
+    """All pages of the explorer: the page on which texts are typed, the published pages, and the pages of the runs.
+
+    Raises:
+        UsageError: if a published file is damaged.
+    """
+    has_results = bool(_with_results())  # an installation without results still has networks to explore
+    files = published(live=True) if has_results else {}
     own = own_pages(runs)
     files |= {path: file.read_bytes for path, file in own.items()}
     font = hangul_font()
@@ -103,6 +110,7 @@ def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
         "explore",
         live=True,
         here="explore",
+        published=has_results,
         data=data,
         title="Attention, explored",
         heading="See what it attends to",
@@ -119,7 +127,9 @@ def own_pages(runs: Path) -> dict[str, Path]:
     only tells them from other files; what a page may do is limited by the headers with which it is served."""
     pages = {}
     for path in sorted(runs.glob("*/*/*.html")):
-        if b"script-src 'sha256-" in path.read_bytes()[:2_000]:
+        with path.open("rb") as stream:
+            beginning = stream.read(2_000)
+        if b"script-src 'sha256-" in beginning:
             pages[f"{RUNS}{path.relative_to(runs).as_posix()}"] = path
     return pages
 
@@ -249,26 +259,11 @@ def _shown(name: str) -> list[Outcome]:
 @cache
 def _examples(name: str) -> list[dict[str, Any]]:
     """The published examples of a paper, from the first seed of each variant."""
-    reproduction = papers.load(name)
-    preset = reproduction.preset("cpu")
-    shown = []
+    preset, shown = papers.load(name).preset("cpu"), []
     for outcome in _shown(name):
         task, variant = preset.task(outcome.variant), preset.variant(outcome.variant)
-        network = Network(
-            id=f"{name}/{outcome.variant}",
-            group="published",
-            paper=name,
-            variant=outcome.variant,
-            seed=outcome.seed,
-            source=reproduction.title,
-            title=variant.title,
-            task=task.name,
-            language=task.input_language,
-            target=getattr(task, "target", ""),
-            corpus=outcome.record["corpus"],
-            parameters_sha256=outcome.record["parameters_sha256"],
-            beam=0,
-        )
+        id = f"{name}/{outcome.variant}"
+        network = Network.of(id, "published", name, outcome.seed, variant, task, outcome.record)
         views = task.published_attention(outcome)
         shown.append(network.as_json() | {"examples": [view.as_json() for view in views]})
     return shown

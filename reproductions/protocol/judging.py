@@ -55,8 +55,9 @@ def judge(
         return None
     by_seed = effects_by_seed(claim, preset, groups) if effect.by_seed is None else effect.by_seed
     estimate, margin = effect.estimate, claim.margin
-    deviation = known_deviation(reproduction, claim, preset, rows)
+    deviation = None if len(by_seed) > 1 else known_deviation(reproduction, claim, preset, rows)
     interval, by_seeds = (estimate.low, estimate.high), None
+    inference: Inference | None
     if len(by_seed) < 2 and all(variant_named(preset, name).deterministic for name in claim.variants):
         deviation, basis = Deviation(0.0, 1), "no random part; interval over items"
         inference = Inference(estimate.mean - margin, 0.0, 1, estimate.error, estimate.degrees)

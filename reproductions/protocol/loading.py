@@ -76,11 +76,7 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
     Raises:
         UsageError: if the directory holds no network of this paper, or if its configuration is damaged.
     """
-    if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
-        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
-    config, training = read_json(directory / CONFIG, REPLACE), training_in(directory)
-    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed", "settings"}:
-        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {REPLACE}")
+    config, training = config_in(directory), training_in(directory)
     if config["paper"] != Path(paper).stem:
         raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
     preset = papers.load(paper).preset(config["preset"])
@@ -94,6 +90,20 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
         reason = f"a network of variant {name!r}, which preset {preset.name} no longer has"
         raise UsageError(f"{directory}: {reason}; train one of {', '.join(each.name for each in preset.variants)}")
     return config, training, preset.variant(name), preset.task(name)
+
+
+def config_in(directory: Path) -> dict[str, Any]:
+    """Read the configuration of a run from its directory or a copy of it.
+
+    Raises:
+        UsageError: if the directory holds no network, or if its configuration is damaged.
+    """
+    if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
+        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
+    config = read_json(directory / CONFIG, REPLACE)
+    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed", "settings"}:
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {REPLACE}")
+    return config
 
 
 def best_parameters(directory: Path) -> dict[str, np.ndarray]:

@@ -11,16 +11,14 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from preprocessing.files import atomic_directory
 from reproductions.protocol import papers
-from reproductions.protocol.loading import best_parameters
+from reproductions.protocol.loading import best_parameters, config_in
 from reproductions.protocol.runs import (
     CHECKPOINT,
     CONFIG,
     PREPROCESSING,
-    REPLACE,
     TRAINING,
     Run,
     not_trained,
-    read_json,
 )
 
 
@@ -82,14 +80,9 @@ def paper_of(directory: Path) -> str:
     """The paper of a trained network.
 
     Raises:
-        UsageError: if the directory holds no network, or one of a script of the user.
+        UsageError: if the directory holds no network or a damaged one, or one of a script of the user.
     """
-    if not (directory / CONFIG).exists():
-        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
-    config = read_json(directory / CONFIG, REPLACE)
-    if not isinstance(config, dict) or "paper" not in config:
-        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {REPLACE}")
-    paper = str(config["paper"])
+    paper = str(config_in(directory)["paper"])
     if paper not in papers.names():
         raise UsageError(
             f"{directory}: a network of {paper}, a script of your own; give the path of that script as PAPER"

@@ -81,9 +81,9 @@ def outcomes_folder(paper: str) -> Path:
 
 @contextmanager
 def locked_results(paper: str) -> Iterator[None]:
-    """The lock of what is published of a paper: results, outcomes and the record of test readings. Who adds to them
-    holds it from reading what is there until the addition is written; otherwise two commands at the same time would
-    each replace the addition of the other.
+    """The lock of what is published of a paper: results, outcomes and the record of test readings. Hold it
+    from reading what is there until the addition is written; otherwise two commands at the same time would each replace
+    the addition of the other.
 
     It is next to the published folder, which is replaced as a whole. A process that has to wait prints for which one.
     """

@@ -45,8 +45,8 @@ def pretrained_network(run: Run) -> TrainedModel[Any, Any] | None:
 
 
 def networks_to_train_first(runs: Sequence[Run]) -> list[Run]:
-    """The runs that are not among these, but whose networks some of these are initialised from, or that those are
-    initialised from in turn: those that are neither trained nor come with the project, each after its own.
+    """The runs whose networks must be trained before these: those that these start from, directly or through other
+    networks, and that are neither among them nor trained nor included. Each comes after those that it starts from.
 
     Raises:
         UsageError: if a network would be initialised from itself.

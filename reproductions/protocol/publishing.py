@@ -28,7 +28,7 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
     The results file comes last, so that no table is without its outcomes.
 
     Raises:
-        UsageError: if something was trained on the user's own data, or so that no training repeats it.
+        UsageError: if something was trained on the user's own data, or asynchronously, so that it cannot be repeated.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
@@ -54,7 +54,7 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
 
     Raises:
         UsageError: if the settings of a published training differ from the current ones of its variant, if an ensemble
-            has members that are not among these runs, if no training repeats one of them, or as for
+            has members that are not among these runs, if one of them was trained asynchronously, or as for
             :func:`check_together`.
     """
     new = [(run.variant, str(run.seed)) for run in runs]
@@ -102,16 +102,30 @@ def _check_repeatable(trained: Sequence[Training]) -> None:
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
-    """The published outcomes of all variants and seeds except these."""
+    """The published outcomes of all variants and seeds except these.
+
+    Raises:
+        UsageError: if they cannot be in one table with these.
+    """
     before = published_outcomes(papers.outcomes_folder(paper), preset.names)
     before = [outcome for outcome in before if (outcome.variant, str(outcome.seed)) not in new]
-    for outcome in before:
+    _check_settings(preset, before)
+    _check_ensembles(preset, [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)])
+    return before
+
+
+def _check_settings(preset: Preset, published: Sequence[Outcome]) -> None:
+    """Refuse published outcomes of trainings whose settings differ from the current ones."""
+    for outcome in published:
         if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):
             raise UsageError(
                 f"{outcome.directory}: published with other settings than {outcome.variant} has now; train "
                 f"{outcome.variant} again, and score it together with these variants"
             )
-    together = [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)]
+
+
+def _check_ensembles(preset: Preset, together: Sequence[tuple[str, str]]) -> None:
+    """Refuse a table in which an ensemble is not of all seeds of its variant."""
     alone = [(variant, int(seed)) for variant, seed in together if "+" not in seed]
     for ensemble in preset.ensembles:
         seeds = list(map(str, ensemble.among(alone)))
@@ -123,7 +137,6 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
                 else f"two seeds of {ensemble.members} or more"
             )
             raise UsageError(f"ensemble {ensemble.name} is of {of}; score these together")
-    return before
 
 
 def _write_folder(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result, directory: Path) -> None:

@@ -99,7 +99,7 @@ class JudgedClaim:
         """Read a claim of a results file.
 
         Raises:
-            TypeError: if a field is missing or unknown.
+            KeyError, TypeError: if a field is missing or unknown.
         """
         intervals = {name: claim[name] and tuple(claim[name]) for name in ("ci95", "ci95_items", "ci95_seeds")}
         return cls(**{**claim, **intervals})

@@ -266,7 +266,10 @@ def write_outcome(
     examples: dict[str, Any],
     texts: dict[str, np.ndarray],
 ) -> None:
-    """Write the files of an outcome; ``outcome.json`` comes last, so that it exists only if all others do."""
+    """Write the files of an outcome in place of earlier ones; ``outcome.json`` comes last, so that it exists only if
+    all others do."""
+    for name in (OUTCOME, "examples.json", "texts.npz"):
+        (directory / name).unlink(missing_ok=True)
     write_arrays(directory / "predictions.npz", predictions, compressed=True)
     if texts:
         write_arrays(directory / "texts.npz", texts, compressed=True)

@@ -225,6 +225,11 @@ class Task(ABC, Generic[SettingsT, DataT]):
         return "en"
 
     @property
+    def output_language(self) -> str:
+        """Language into which a trained network translates; empty if it does not translate."""
+        return ""
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """What the task reads from which corpus; tasks that read the same are compared on the user's own data."""
         return (self.corpus,)

@@ -156,7 +156,9 @@ def test_captions_are_drawn_word_by_word_and_listed(tmp_path: Path) -> None:
     assert table.read_text(encoding="utf-8").splitlines()[1] == "a.jpg\ta dog\tone | </script><b>two"
     html = page.read_text(encoding="utf-8")
     assert html.count("</script>") == 2 and "<b>two" not in html, "text of the corpus is escaped"
-    images = json.loads(html.partition('id="data">')[2].partition("</script>")[0])
+    block = json.loads(html.partition('type="application/json">')[2].partition("</script>")[0])
+    images = block["images"]
+    assert block["side"] == 7 and "'unsafe-inline'" not in html and html.count("'sha256-") == 2
     assert len(images) == IMAGES and images[0]["words"] == ["a", "dog"] and images[0]["peaks"] == [2.0, 2.0]
     assert base64.b64decode(images[0]["shades"][0])[-1] == 255
     assert base64.b64decode(images[-1]["jpeg"]) == stream.getvalue()

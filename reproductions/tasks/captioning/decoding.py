@@ -62,7 +62,7 @@ def image_of_row(data: CaptionData, split: str) -> np.ndarray:
     return numbers
 
 
-def write_captions(
+def caption_images(
     model: EncoderDecoder,
     vocabulary: Vocabulary,
     features: Features | np.ndarray,

@@ -10,7 +10,7 @@ import numpy as np
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import strings_in
 from reproductions.html.embedded_images import as_text
-from reproductions.html.inline_page import templates
+from reproductions.html.inline_page import json_block, render
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
 
@@ -46,8 +46,7 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
             }
         )
     title = f"{variant.title}: captions of the test images of {outcome.record['corpus']}"
-    template = templates(Path(__file__).parent).get_template("page.html.j2")
-    page = template.render(title=title, side=side, images=images, sample=outcome.on_sample)
     path = directory / f"captions_{variant.name}.html"
-    write_text(path, page)
+    block = json_block({"side": side, "images": images})
+    write_text(path, render(Path(__file__).parent, "page", block, title=title, sample=outcome.on_sample))
     return {f"test images with the attention of {variant.name}": path}

@@ -29,7 +29,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.captioning import image_features, page, results, scores
 from reproductions.tasks.captioning.data import CaptionData, CaptionSettings
-from reproductions.tasks.captioning.decoding import Caption, batch, image_of_row, likelihoods, write_captions
+from reproductions.tasks.captioning.decoding import Caption, batch, caption_images, image_of_row, likelihoods
 from reproductions.tasks.captioning.nouns import attended_classes
 from reproductions.tasks.captioning.scores import OFFICIAL, PEERS
 
@@ -105,7 +105,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
         excluded: Sequence[int] = (),
     ) -> list[Caption]:
         features = data.features(split)
-        return write_captions(model, data.prepared.vocabulary, features, beam=beam, alpha=alpha, excluded=excluded)
+        return caption_images(model, data.prepared.vocabulary, features, beam=beam, alpha=alpha, excluded=excluded)
 
     def _counts(self, captions: Sequence[Caption], data: CaptionData, split: str) -> np.ndarray:
         references = [[" ".join(words) for words in each] for each in data.prepared.references(split)]
@@ -182,7 +182,7 @@ def caption_files(
     """
     settings, data = trained.variant.settings, trained.data
     features = data.features_of(data.prepared.reader.read(paths))
-    return write_captions(
+    return caption_images(
         trained.model,
         data.prepared.vocabulary,
         features,

@@ -56,7 +56,8 @@ def widest(*groups: Sequence[Outcome], items: str) -> Effect:
 def level(margin: float, items: str) -> Callable[..., Effect]:
     """Return the effect of the claim that several variants have about the same accuracy: ``margin`` minus the
     difference of best and worst (:func:`widest`). With many variants the largest of the measured differences exceeds
-    that of the true ones, and a true claim is contradicted too often: with three in 4 to 5 % of cases, not 2.5 %."""
+    that of the true ones, and a true claim is contradicted too often: with three variants in 4 to 5 % of
+    cases instead of 2.5 %."""
 
     def effect(*groups: Sequence[Outcome]) -> Effect:
         apart = widest(*groups, items=items)

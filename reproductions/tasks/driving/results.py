@@ -103,7 +103,7 @@ def in_pieces(of_items: Sequence[np.ndarray], ends: np.ndarray, length: int = 4,
 
 
 def mean_error(sums: np.ndarray) -> float:
-    """Mean error from sums (3,) of :func:`totals`; 0 without frames, since some resamples of items have no turns."""
+    """Mean error from sums (3,) of :func:`totals`; 0 without frames, since some resamples have no turns."""
     return float(sums[0] / sums[1]) if sums[1] else 0.0
 
 

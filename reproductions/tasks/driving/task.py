@@ -42,7 +42,7 @@ from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
 
 ITEM = 20
-"""Number of frames of a test item. The bootstrap resamples items, since neighbouring frames are alike."""
+"""Number of frames of a test item, over which outcomes are summed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
 from gluon_attn.plots.curves import score_by_length
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
@@ -15,7 +15,7 @@ from reproductions.protocol.rows import best_validation, stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.domains import TestSet, has_arrays
-from reproductions.tasks.translation.results import by_length, length_labels
+from reproductions.tasks.translation.results import bleu_points, by_length, length_labels
 
 _FEWEST = 30  # sentences of a range of lengths that is drawn
 
@@ -52,10 +52,9 @@ def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
             return None
         of_seed = [[each[seed] for each in by_seed] for seed in shared]
         best = [max(outcomes, key=lambda one: best_validation(one, "bleu")) for outcomes in of_seed]
-        sides = stacked(best, other.array("bleu")), stacked([outcomes[0] for outcomes in of_seed], other.array("bleu"))
         chosen = " or ".join(dict.fromkeys(outcome.variant for outcome in best))
         what = f"BLEU points on {other.title}, {chosen} minus {first[0].variant}"
-        return Effect(bootstrap_difference(*sides, bleu, seed=0), what, "sentences")
+        return bleu_points(best, [outcomes[0] for outcomes in of_seed], what, other.array("bleu"))
 
     return effect
 

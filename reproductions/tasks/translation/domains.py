@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_difference
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing import translation as pipelines
@@ -17,7 +16,6 @@ from preprocessing.pipeline.ragged import string_arrays
 from preprocessing.text.normalization import loose_key
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
 from reproductions.tasks.bleu import PEERS, bleu, chrf, with_unknown_words
@@ -182,7 +180,11 @@ class DomainTranslation(Translation):
             for other in self._scored
         }
         made = results.rows(outcomes, variant, self.official, further)
-        made += [results.chrf_row(outcomes, variant, other.array("chrf"), f"{other.title}; ") for other in self._scored]
+        made += [
+            results.chrf_row(outcomes, variant, other.array("chrf"), f"{other.title}; ")
+            for other in self._scored
+            if any(other.array("chrf") in outcome.record["metrics"] for outcome in outcomes)
+        ]
         if outcomes[0].on_sample:
             return made
         corpora = {other.title: other.corpus for other in self._scored}
@@ -195,8 +197,7 @@ class DomainTranslation(Translation):
             return super().difference(metric, better, worse)
         if not has_arrays((metric,), better, worse):
             return None
-        sides = stacked(better, metric), stacked(worse, metric)
-        return Effect(bootstrap_difference(*sides, bleu, seed=0), f"BLEU points on {titles[metric]}", "sentences")
+        return results.bleu_points(better, worse, f"BLEU points on {titles[metric]}", metric)
 
 
 def has_arrays(arrays: Sequence[str], *systems: Sequence[Outcome]) -> bool:

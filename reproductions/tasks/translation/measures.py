@@ -22,7 +22,7 @@ from reproductions.protocol.task import Evaluation
 from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated, translate
-from reproductions.tasks.translation.results import by_length_class, long_minus_short
+from reproductions.tasks.translation.results import bleu_points, by_length_class, long_minus_short
 from reproductions.tasks.translation.task import Translation
 
 JOINED = (2, 3)  # consecutive test sentences that are translated as one
@@ -135,8 +135,8 @@ def more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> 
 
 def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:
     """BLEU points gained by replacing unknown words with translations of what they attend to."""
-    estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes, "bleu"), bleu, seed=0)
-    return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences")
+    what = "BLEU points with unknown words replaced, minus without"
+    return bleu_points(outcomes, outcomes, what, "bleu_replaced", "bleu")
 
 
 def single_and_joined(outcomes: Sequence[Outcome]) -> np.ndarray:

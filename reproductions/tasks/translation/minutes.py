@@ -1,8 +1,8 @@
 """How many minutes of processor time a translator needs to reach a validation BLEU.
 
 Trainings of one variant do the same work in each epoch, whatever their seed, but on other machines or beside other work
-it takes longer. Minutes are therefore the number of epochs times the minutes per epoch of the trainings of one seed,
-that with the fewest minutes. The trainings of this seed should run side by side on one machine.
+it takes longer. Minutes are therefore the number of epochs times the minutes per epoch of the seed whose trainings took
+the fewest minutes. The trainings of this seed should run side by side on one machine.
 """
 
 from __future__ import annotations

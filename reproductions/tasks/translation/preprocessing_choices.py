@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_difference
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
-from reproductions.tasks.bleu import PEERS, Bleu, bleu, with_unknown_words
+from reproductions.tasks.bleu import PEERS, Bleu, with_unknown_words
 from reproductions.tasks.translation import results
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated
@@ -78,11 +76,9 @@ class ChosenTranslation(Translation):
     def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         if metric not in WAYS:
             return super().difference(metric, better, worse)
-        sides = stacked(better, metric), stacked(worse, metric)
-        return Effect(bootstrap_difference(*sides, bleu, seed=0), f"{metric.replace('_', ' ')} points", "sentences")
+        return results.bleu_points(better, worse, f"{metric.replace('_', ' ')} points", metric)
 
 
 def one_network_two_ways(higher: str, lower: str, outcomes: Sequence[Outcome]) -> Effect:
     """Difference in BLEU of the same translations between two ways to compute it."""
-    sides = stacked(outcomes, higher), stacked(outcomes, lower)
-    return Effect(bootstrap_difference(*sides, bleu, seed=0), f"points of {higher} minus {lower}", "sentences")
+    return results.bleu_points(outcomes, outcomes, f"points of {higher} minus {lower}", higher, lower)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap_difference, perplexity
 from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
 from gluon_attn.plots.heatmap import Matrix, attention_matrices
@@ -41,11 +42,7 @@ LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
 """Ranges of source length in words."""
 AXES = ("target", "source")
 
-_SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
-    "bleu": ("bleu", bleu),
-    "perplexity": ("likelihood", perplexity),
-}
-METRICS = tuple(_SCORES)
+METRICS = ("bleu", "perplexity")
 
 
 def rows(
@@ -86,7 +83,15 @@ def rows(
 
 
 def chrf_row(outcomes: Sequence[Outcome], variant: Variant[Any], name: str = "chrf", of: str = "") -> Row:
-    """The row of the metric of that name, chrF on the test split or on another test set, which ``of`` names."""
+    """The row of the metric of that name, chrF on the test split or on another test set, which ``of`` names.
+
+    Raises:
+        UsageError: if an outcome lacks it.
+    """
+    for outcome in outcomes:
+        if name not in outcome.record["metrics"]:
+            reason = f"has no {name}, which another seed of {outcome.variant} has"
+            raise UsageError(f"{outcome.directory}: {reason}; train and score this seed again")
     settings, values = variant.settings, [outcome.record["metrics"][name] for outcome in outcomes]
     signature = f"{of}{chrf_signature()}; {_search(settings.beam, settings.alpha)}"
     return row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values)
@@ -99,11 +104,24 @@ def _search(beam: int, alpha: float) -> str:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Gain in BLEU, or reduction in perplexity, of the first side over the second; paired bootstrap over sentences."""
-    array, score = _SCORES[metric]
-    sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
-        return reduction(*sides, "sentences")
-    return Effect(bootstrap_difference(*sides, score, seed=0), "BLEU points", "sentences")
+        return reduction(stacked(better, "likelihood"), stacked(worse, "likelihood"), "sentences")
+    return bleu_points(better, worse, "BLEU points", metric)
+
+
+def bleu_points(
+    better: Sequence[Outcome], worse: Sequence[Outcome], what: str, array: str = "bleu", of_worse: str = ""
+) -> Effect:
+    """Difference in BLEU, with an interval by paired bootstrap over sentences.
+
+    Args:
+        better, worse: the two sides.
+        what: what the number is, as a table has it.
+        array: name of the counts.
+        of_worse: name of the counts of the other side, if that is another one.
+    """
+    sides = stacked(better, array), stacked(worse, of_worse or array)
+    return Effect(bootstrap_difference(*sides, bleu, seed=0), what, "sentences")
 
 
 def by_length_class(outcomes: Sequence[Outcome]) -> np.ndarray:

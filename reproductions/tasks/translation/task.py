@@ -80,6 +80,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
         return self.source
 
     @property
+    def output_language(self) -> str:
+        return self.target
+
+    @property
     def official(self) -> Bleu:
         """sacreBLEU for the target language, lower-cased like the training text."""
         return Bleu("ko-mecab" if self.target == "ko" else "13a", lowercase=True)

@@ -1,11 +1,10 @@
-"""Settings of the Transformer and of the RNNsearch that it is compared with."""
+"""Settings of the Transformer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.transformer import Transformer
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 
@@ -61,12 +60,3 @@ class TransformerSettings(TranslationSettings):
             shared=self.shared,
             **data.shared(self),
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RNNSearchSettings(TranslationSettings):
-    """Settings of RNNsearch with layers of equal width."""
-
-    def build(self, data: TranslationData) -> RNNSearch:
-        widths = {"attention_units": self.units, "maxout_units": self.units}
-        return RNNSearch(encoder_dropout=self.dropout, feature_dropout=self.dropout, **widths, **data.shared(self))

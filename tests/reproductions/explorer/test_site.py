@@ -17,6 +17,7 @@ from reproductions.explorer.networks import find_networks
 from reproductions.explorer.pages import markdown, page
 from reproductions.explorer.site import live_files, own_pages, published, write_site
 from reproductions.protocol import papers
+from reproductions.protocol.runs import Outcome
 from tests.reproductions.support import ROOT, gluon_attn
 
 LINK = re.compile(r'(?:href|src)="([^"]*)"')
@@ -78,6 +79,23 @@ def test_live_pages_link_only_pages_that_are_served(tmp_path: Path) -> None:
         wanted = [link for link in links if not link.startswith(("#", "data:", "https://", "http://"))]
         assert [link for link in wanted if urljoin(f"http://a/{path}", link)[8:] not in served] == []
     assert files["hangul.ttf"]()[:4] == b"\0\1\0\0"
+
+
+def test_without_results_there_is_only_the_page_to_type_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = find_networks(tmp_path, "naver_self_attention")
+    monkeypatch.setattr(site, "results_readme_path", lambda paper: tmp_path / paper / "README.md")
+    files = live_files(networks, tmp_path)
+    assert set(files) == {"", "hangul.ttf"} and b"/papers/" not in files[""]()
+
+
+def test_a_damaged_result_is_not_taken_for_a_missing_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(name: str) -> list[Outcome]:
+        raise UsageError(f"{name}: damaged")
+
+    networks = find_networks(tmp_path, "naver_self_attention")
+    monkeypatch.setattr(site, "_examples", damaged)
+    with pytest.raises(UsageError, match=r"bahdanau2014: damaged"):
+        live_files(networks, tmp_path)
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:

@@ -94,6 +94,13 @@ def test_an_outcome_exists_only_with_all_its_files(tmp_path: Path) -> None:
     assert not one.is_scored
 
 
+def test_an_outcome_that_is_written_again_keeps_nothing_of_the_earlier_one(tmp_path: Path) -> None:
+    one = outcome(tmp_path, "mean", 1, {"right": [True]}, examples={"a": 1}, texts={"text": ["a review"]})
+    write_outcome(one.directory, one.record, {"right": np.zeros(1)}, {}, {})
+    again = Outcome.read(one.directory, "mean", 1)
+    assert (again.examples, again.texts, again.predictions["right"].tolist()) == ({}, {}, [0.0])
+
+
 def test_published_outcomes_have_no_parameters_and_no_texts(tmp_path: Path) -> None:
     whole = outcome(tmp_path / "runs", "mean", 1, {"right": [True]}, examples={"a": 1}, texts={"text": ["a review"]})
     for name in ("config.json", "checkpoint.npz", "metrics.csv"):

@@ -80,7 +80,7 @@ def test_validation_is_greedy_and_test_is_searched_as_set_without_the_unknown_wo
         lengths = data.prepared.splits[split].lengths + 1
         return np.stack([2.0 * lengths, lengths], axis=1)
 
-    monkeypatch.setattr(captioning, "write_captions", write)
+    monkeypatch.setattr(captioning, "caption_images", write)
     monkeypatch.setattr(captioning, "likelihoods", even)
     settings = replace(VARIANT.settings, beam=3, alpha=0.5)
     evaluation = TASK.evaluate(cast(Any, None), settings, data, cast(Any, None))
