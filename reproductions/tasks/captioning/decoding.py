@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from mxnet import nd
 
 from gluon_attn import runtime
 from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.models.encoder_decoder import EncoderDecoder
-from gluon_attn.training.batching import length_batches, pad
 from gluon_attn.training.objective import Batch
-from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, Vocabulary
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from reproductions.tasks import teacher_forcing
 from reproductions.tasks.captioning.data import CaptionData
 from reproductions.tasks.captioning.image_features import Features
 
@@ -47,9 +46,7 @@ class Caption:
 
 def batch(features: np.ndarray, captions: Sequence[np.ndarray]) -> Batch:
     """Return the inputs of one step and, as its target, the number of words including ends, which divides the loss."""
-    begun = pad([np.append(BEGIN_ID, ids) for ids in captions], PADDING_ID, STEPS_MULTIPLE)
-    ended = pad([np.append(ids, END_ID) for ids in captions], PADDING_ID, STEPS_MULTIPLE)
-    words = np.array([sum(len(ids) + 1 for ids in captions)], np.float32)
+    begun, ended, words = teacher_forcing.begun_and_ended(captions, STEPS_MULTIPLE)
     positions = np.full(len(features), features.shape[1], np.float32)
     return Batch((features, positions, begun, ended), words)
 
@@ -111,9 +108,8 @@ def likelihoods(model: EncoderDecoder, data: CaptionData, split: str) -> np.ndar
     runtime.seed_all(runtime.derive(0, "likelihoods"))
     captions = data.prepared.splits[split]
     ids, images, features = captions.sequences(), image_of_row(data, split), data.features(split)
-    nats = np.zeros(len(ids))
-    for rows in length_batches(captions.lengths, _IMAGES):
-        step = batch(features.rows(images[rows]), [ids[row] for row in rows])
-        outputs = model(*(nd.array(array, dtype=array.dtype) for array in step.inputs))
-        nats[rows] = outputs.nll.asnumpy().sum(axis=1)
-    return np.stack([nats, captions.lengths + 1], axis=1)
+
+    def batch_of(rows: np.ndarray) -> Batch:
+        return batch(features.rows(images[rows]), [ids[row] for row in rows])
+
+    return teacher_forcing.likelihoods(model, captions.lengths, batch_of)

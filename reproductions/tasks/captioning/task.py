@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from mxnet import nd
 from PIL import Image
 
 from gluon_attn.errors import UsageError
@@ -32,6 +31,7 @@ from reproductions.tasks.captioning.data import CaptionData, CaptionSettings
 from reproductions.tasks.captioning.decoding import Caption, batch, caption_images, image_of_row, likelihoods
 from reproductions.tasks.captioning.nouns import attended_classes
 from reproductions.tasks.captioning.scores import OFFICIAL, PEERS
+from reproductions.tasks.teacher_forcing import loss_per_token
 
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
@@ -81,9 +81,6 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             for rows in rows_of_batches(generator):
                 yield batch(features.rows(images[rows]), [ids[row] for row in rows])
 
-        def loss(outputs: Any, words: nd.NDArray) -> nd.NDArray:
-            return outputs.loss.sum() / words
-
         def evaluate(model: EncoderDecoder) -> dict[str, float]:
             captions = self._captions(model, data, "validation", beam=1)
             totals = self._counts(captions, data, "validation").sum(axis=0)
@@ -92,7 +89,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             return {**bleus, "loss": float(nats[0] / nats[1]), "perplexity": perplexity(nats)}
 
         steps = len(rows_of_batches(np.random.RandomState(0)))
-        return Objective(batches, steps, loss, evaluate, select="bleu-4", share=share_of_sum)
+        return Objective(batches, steps, loss_per_token, evaluate, select="bleu-4", share=share_of_sum)
 
     def _captions(
         self,

@@ -27,7 +27,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.article_nouns import noun_of_article
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
-from reproductions.tasks.translation.decoding import SENTENCES, batch
+from reproductions.tasks.translation.decoding import batch
 from reproductions.tasks.translation.results import as_drawn
 from reproductions.tasks.translation.task import Translation
 
@@ -44,6 +44,7 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
 CONTROLS = {"second_word": "noun"}  # measured in the best head of the other criterion, and not drawn
 BEGIN, END = "<s>", "</s>"  # begin and end of a sentence in figures and on pages
 SHORTEST, LONGEST = 8, 16  # source tokens of the sentence in the figures
+_SENTENCES = 64  # per batch
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _measured(model: Transformer, data: TranslationData, split: str) -> dict[str
     """The weight of all heads on the keys of each criterion: (sentences, layers, heads)."""
     pair = data.prepared.splits[split]
     measured: dict[str, dict[int, np.ndarray]] = {name: {} for name in CRITERIA}
-    for rows in length_batches(pair.source.lengths, SENTENCES):
+    for rows in length_batches(pair.source.lengths, _SENTENCES):
         for row, weights in zip(rows, _attended(model, pair, rows), strict=True):
             for name, marks in _marks(data, pair.source.words(row), pair.target.words(row)).items():
                 of_kind = weights[CRITERIA[name][0]]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from mxnet import nd
 
 from gluon_attn.decoding.beam_search import Hypothesis, beam_search
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -17,11 +16,11 @@ from preprocessing.progress import progress
 from preprocessing.text.data import Split
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
 from reproductions.protocol.task import TrainedModel
+from reproductions.tasks import teacher_forcing
 from reproductions.tasks.bleu import PEERS
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 
 MULTIPLES = TranslationSettings.multiples
-SENTENCES = 64  # per batch whose likelihood is measured
 # Per batch that is translated, and what its sources are padded to: a search step takes hardly longer for many sentences
 # than for few, and there are few graphs of a step anyway.
 TRANSLATED, TRANSLATED_MULTIPLE = 128, 4
@@ -55,9 +54,7 @@ def batch(
 ) -> Batch:
     """The inputs of one step: source, source lengths, target without and with its end token. The batch's target is the
     divisor of the loss: the number of target tokens including ends of sentences, (1,)."""
-    begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, multiples[1])
-    ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, multiples[1])
-    tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
+    begun, ended, tokens = teacher_forcing.begun_and_ended(targets, multiples[1])
     return Batch((*inputs(sources, multiples[0]), begun, ended), tokens)
 
 
@@ -167,12 +164,11 @@ def _without_unknown(sentence: Translated, words: list[str], data: TranslationDa
 def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
     """For each target sentence, -ln p in nats and the number of tokens including the end of sentence: (rows, 2)."""
     sources, targets = pair.source.sequences(), pair.target.sequences()
-    nats = np.zeros(len(sources))
-    for rows in length_batches(pair.target.lengths, SENTENCES):
-        step = batch([sources[row] for row in rows], [targets[row] for row in rows])
-        outputs = model(*(nd.array(array, dtype=array.dtype) for array in step.inputs))
-        nats[rows] = outputs.nll.asnumpy().sum(axis=1)
-    return np.stack([nats, pair.target.lengths + 1], axis=1)
+
+    def batch_of(rows: np.ndarray) -> Batch:
+        return batch([sources[row] for row in rows], [targets[row] for row in rows])
+
+    return teacher_forcing.likelihoods(model, pair.target.lengths, batch_of)
 
 
 def counts(data: TranslationData, split: str, translated: Sequence[Translated]) -> np.ndarray:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
-from mxnet import nd
 
 from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -28,6 +27,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Column, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
+from reproductions.tasks.teacher_forcing import loss_per_token
 from reproductions.tasks.translation import answers, attention_views, results
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import (
@@ -150,9 +150,6 @@ class Translation(Task[TranslationSettings, TranslationData]):
             for rows in rows_of_batches(generator):
                 yield batch([sources[row] for row in rows], [targets[row] for row in rows], settings.multiples)
 
-        def loss(outputs: Any, tokens: nd.NDArray) -> nd.NDArray:
-            return outputs.loss.sum() / tokens
-
         def evaluate(model: EncoderDecoder) -> dict[str, float]:
             translated = translate([model], data, validation.source, beam=1)
             totals = likelihoods(model, validation).sum(axis=0)
@@ -160,7 +157,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             return {"bleu": score, "loss": float(totals[0] / totals[1]), "perplexity": perplexity(totals)}
 
         steps = len(rows_of_batches(np.random.RandomState(0)))
-        return Objective(batches, steps, loss, evaluate, select="bleu", share=share_of_sum)
+        return Objective(batches, steps, loss_per_token, evaluate, select="bleu", share=share_of_sum)
 
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint
