@@ -14,7 +14,7 @@ from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import Result, Row
-from reproductions.protocol.tables import FROM_MEMORY, markdown_table, table_lines
+from reproductions.protocol.tables import FROM_MEMORY, Line, markdown_table, table_lines
 from reproductions.protocol.waiting import untrained
 
 
@@ -32,20 +32,40 @@ def results_readme(
         readings: the readings of its test splits.
         figures: names of the PNGs in the same folder.
     """
-    first, *others = reproduction.table_columns
-    headings = ["variant", "what", f"test {first.title}", *(column.title for column in others), "parameters"]
-    headings += ["reported", "by", "differs"]
-    lines = [
+    table = table_lines(reproduction, preset, result)
+    claims = claims_section(
+        result.claims,
+        marks_of(reproduction, preset, result),
+        {claim.id: claim.margin for claim in reproduction.claims},
+    )
+    blocks = [
         f"# {reproduction.title}",
-        "",
         f"{reproduction.source}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
         "This page is generated; `gluon-attn report` writes it.",
-        "",
+        _table_markdown(reproduction, table),
+        _provenance(result, [line.row for line in table]),
+        *_on_differences(result),
+        *untrained(reproduction, preset, result),
+        *_trained_twice(result),
+        *summary(readings, result.manifest["parameters_sha256"]),
+        *reproduction.all_notes,
+        "## Claims",
+        "\n".join([*claims, *unmeasured(reproduction, result)]),
     ]
-    rows, table = [], table_lines(reproduction, preset, result)
+    if reproduction.reported:
+        blocks += ["## Reported by others", "\n".join(_reported_markdown(reproduction.reported))]
+    if figures:
+        blocks += ["## Figures", *(f"![{_caption(name)}]({name})" for name in figures)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table_markdown(reproduction: Reproduction, table: Sequence[Line]) -> str:
+    """The table of the systems, without columns that no system fills."""
+    first, *others = reproduction.table_columns
     several_corpora = len({line.row.corpus for line in table}) > 1
-    if several_corpora:
-        headings.insert(2, "corpus")
+    headings = ["variant", "what", *(["corpus"] if several_corpora else []), f"test {first.title}"]
+    headings += [*(column.title for column in others), "parameters", "reported", "by", "differs"]
+    rows = []
     for line in table:
         row, reported, numbers = line.row, line.reported, list(line.numbers)
         for at, (low, high) in line.intervals.items():
@@ -64,33 +84,7 @@ def results_readme(
         )
     headings, *rows = _without_empty([headings, *rows], optional=("reported", "by", "differs"))
     texts = ("variant", "what", "corpus", "by", "differs")
-    lines.append(markdown_table(headings, rows, numbers=[heading for heading in headings if heading not in texts]))
-    paragraphs = (
-        _provenance(result, [line.row for line in table]),
-        *_on_differences(result),
-        *untrained(reproduction, preset, result),
-        *_trained_twice(result),
-        *summary(readings, result.manifest["parameters_sha256"]),
-    )
-    for paragraph in (*paragraphs, *reproduction.all_notes):
-        lines += ["", paragraph]
-    lines += [
-        "",
-        "## Claims",
-        "",
-        *claims_section(
-            result.claims,
-            marks_of(reproduction, preset, result),
-            {claim.id: claim.margin for claim in reproduction.claims},
-        ),
-        *unmeasured(reproduction, result),
-    ]
-    if reproduction.reported:
-        lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
-    if figures:
-        lines += ["", "## Figures"]
-        lines += [line for name in figures for line in ("", f"![{_caption(name)}]({name})")]
-    return "\n".join(lines) + "\n"
+    return markdown_table(headings, rows, numbers=[heading for heading in headings if heading not in texts])
 
 
 def _without_empty(table: Sequence[Sequence[str]], optional: Collection[str]) -> list[list[str]]:
