@@ -19,6 +19,7 @@ import yaml
 from preprocessing import corpora
 from preprocessing.text.vocabulary import SPECIALS
 from reproductions.cli.app import app
+from reproductions.protocol.task import Task
 from tests.imports import ROOT
 from tests.reproductions.support import gluon_attn, run_and_score
 
@@ -163,6 +164,12 @@ def test_the_readme_is_short() -> None:
     written, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- papers -->")
     _, _, rest = rest.partition("<!-- /papers -->")
     assert 50 < len((written + rest).splitlines()) <= 130
+
+
+def test_the_guide_names_all_that_a_new_task_must_define() -> None:
+    guide = (ROOT / "docs" / "adding_a_paper.md").read_text(encoding="utf-8")
+    _, _, section = guide.partition("## A paper of a new task")
+    assert [name for name in sorted(Task.__abstractmethods__) if f"`{name}`" not in section] == []
 
 
 def test_contributing_links_both_guides() -> None:

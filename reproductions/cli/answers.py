@@ -48,7 +48,10 @@ def predict(
     json: Json = False,
     weights: Annotated[
         bool,
-        typer.Option("--weights", help="Print each token with its attention weight. The rest, to 1, is on padding."),
+        typer.Option(
+            "--weights",
+            help="Print each token with its attention weight. Weights may sum to less than 1: the rest is on padding.",
+        ),
     ] = False,
 ) -> None:
     """Classify texts, one per line: the label and its probability, separated by tabs.
@@ -152,10 +155,9 @@ def _answer(
         trained = load_network(command, network)
         interactive = input is None and sys.stdin.isatty()
         source = "standard input" if input is None else str(input)
-        _write(
-            trained.task.answer(trained, stream, AnswerOptions(interactive=interactive, source=source, **options)),
-            output,
-        )
+        answers = trained.task.answer(trained, stream, AnswerOptions(interactive=interactive, source=source, **options))
+        if not _write(answers, output):
+            print(f"{source}: there was nothing to answer; give one text per line", file=sys.stderr)
         tell_which(network, trained)
 
 
@@ -173,20 +175,24 @@ def _lines(path: Path | None) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _write(answers: Iterable[str], path: Path | None) -> None:
-    """Print the answers, or write them to a file that appears only when it is complete."""
+def _write(answers: Iterable[str], path: Path | None) -> int:
+    """Print the answers, or write them to a file that appears only when it is complete; return their number."""
+    count = 0
     if path is None:
         if sys.stdout is None:
             raise UsageError("standard output is closed; name a file with --output")
         for line in answers:
             print(line, flush=True)
-        return
+            count += 1
+        return count
     from gluon_attn.files import atomic_file
 
     with atomic_file(path) as stream:
         for line in answers:
             stream.write(f"{line}\n".encode())
+            count += 1
     print(f"written: {path}")
+    return count
 
 
 def export(

@@ -47,7 +47,7 @@ Variants = Annotated[
     list[str] | None,
     typer.Option(
         "--variant",
-        help="Repeat for several. Default: all; on your own data, those that read what the first main one reads.",
+        help="Repeat for several. Default: all; on your own data, those that read what the first main variant reads.",
     ),
 ]
 Profile = Annotated[

@@ -69,13 +69,20 @@ def papers_markdown() -> str:
         line = next((line for line in measured if line.name == reproduction.main), measured[0])
         column = reproduction.table_columns[line.column]
         reported = line.reported
-        value = reported.shown if reported else ""
+        value, by = (reported.shown, reported.by) if reported else ("", "")
         what = f"{line.title}: {line.row.corpus}, {column.title}"
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
         rows.append(
-            [f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(reproduction, result)]
+            [
+                f"{link} ({reproduction.source})",
+                what,
+                line.numbers[line.column],
+                value,
+                by,
+                _verdicts(reproduction, result),
+            ]
         )
-    headings = ("paper", "system", "measured", "reported", "claims")
+    headings = ("paper", "system", "measured", "reported", "by", "claims")
     return markdown_table(headings, rows, numbers=("measured", "reported")) + "\n\n" + _uncorrected(results)
 
 

@@ -228,9 +228,11 @@ def paired(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[tuple[Ou
 def not_trained(run: Run, *others: Run) -> UsageError:
     """The error of runs that are not trained, which says how to train the first and names the others."""
     more = f" (nor {', '.join(f'{other.variant}/{other.seed}' for other in others)})" if others else ""
+    of_corpus = "; a network trained on the corpus needs the corpus here" if run.on_sample else ""
+    where = " on the embedded sample" if run.on_sample else ""
     return UsageError(
-        f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet{more}. Train it with: "
-        f"gluon-attn run {run.command_line}"
+        f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet{where}{more}. Train it with: "
+        f"gluon-attn run {run.command_line}{of_corpus}"
     )
 
 

@@ -71,7 +71,7 @@ def verify(
 
     Args:
         paper, preset_name, variants, seeds, profile, threads, jobs: what is trained, and how; without ``variants`` and
-            ``seeds``, the defaults of the preset.
+            ``seeds``, the defaults of the preset, as far as they are published.
         finished: folder of finished runs that are compared; if None, the runs are trained.
         own: the user's own data, which are read instead of the corpus.
 
@@ -87,6 +87,9 @@ def verify(
     how: dict[str, Any] = {"variants": variants, "seeds": seeds, "profile": profile, "threads": threads}
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         wanted = runner.runs_of(paper, preset, **how, runs=finished or Path(first))
+        skipped: list[Run] = []
+        if profile == "portable" and own is None and not variants and not seeds:
+            wanted, skipped = _published(paper, preset, wanted)
         if finished is None and not preset.on_sample and own is None:
             for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
@@ -106,7 +109,16 @@ def verify(
     summary = f"{Path(paper).stem}, preset {preset_name}, profile {profile}: {verdict} {against}"
     if not same and papers.load(paper).bits_of_one_processor:
         summary += "; the bits of this paper's networks belong to one model of processor"
+    if skipped:
+        summary += f"; not published, so not trained: {', '.join(run.label for run in skipped)}"
     return [*map(str, comparisons), summary], same
+
+
+def _published(paper: str, preset: Preset, wanted: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs that are published, or all if none is, and the others."""
+    hashes = Result.read(papers.results_path(paper, preset.name)).manifest["parameters_sha256"]
+    published = [run for run in wanted if run.label in hashes] or list(wanted)
+    return published, [run for run in wanted if run not in published]
 
 
 def _trained(runs: Sequence[Run], options: Mapping[str, Sequence[str]], jobs: int | None) -> list[Outcome]:
@@ -141,6 +153,11 @@ def _with_published(
         raise UsageError(f"{path}: {reason}; {remedy}")
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
         raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
+    for run in wanted if preset.name == "cpu" else ():  # other presets have no published outcomes
+        directory = papers.outcomes_folder(paper) / run.variant / f"seed-{run.seed}"
+        if directory.exists() and not runner.trained_as_declared(preset.variant(run.variant), directory):
+            reason = f"published with other settings than {run.variant} has now, so a training gives other parameters"
+            raise UsageError(f"{directory}: {reason}; name other variants with --variant")
     options: Mapping[str, Sequence[str]] = manifest.get("options", {})
     if fast := [run.label for run in wanted if "--profile" in options.get(run.label, ())]:
         reason = "made in the fast profile, whose bits belong to one machine; name others with --variant"

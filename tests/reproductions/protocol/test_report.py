@@ -21,11 +21,12 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     _, _, line, *_ = papers_markdown().splitlines()
     link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
     main = "with a hidden layer: nsmc, accuracy"
-    assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted, 2 not measurable |"
+    reported = "86.37 | a peer (its/repository)"
+    assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | {reported} | 2 contradicted, 2 not measurable |"
     supported = replace(CLAIM, verdict="supported")
     publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
     verdicts = "2 contradicted, 1 supported, 2 waiting for training"
-    assert papers_markdown().splitlines()[2].endswith(f"| 86.12 (85.88, 86.38) |  | {verdicts} |")
+    assert papers_markdown().splitlines()[2].endswith(f"| 86.12 (85.88, 86.38) |  |  | {verdicts} |")
     publish(replace(result(*three("low")), paper="floor"))
     assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
 
@@ -57,7 +58,7 @@ def test_claims_that_cannot_be_measured_are_counted(own: Path) -> None:
 
 def test_as_long_as_the_main_system_is_not_trained_the_readme_shows_the_first_of_the_table(own: Path) -> None:
     publish(result(*three("straight")))
-    shown = "| 86.12 (85.88, 86.38) | "
+    shown = "| 86.12 (85.88, 86.38) |  | "
     assert papers_markdown().splitlines()[2].endswith(f"{shown} | 1 not measurable, 1 waiting for training |")
     assert f"| {papers.load('toy').preset('cpu').variant('straight').title}: nsmc, accuracy |" in papers_markdown()
 

@@ -10,21 +10,25 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
+from gluon_attn.training.recipe import Recipe
 from preprocessing.arrays import write_arrays
 from reproductions.protocol import conclude, papers, runner
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.task import Variant
 from reproductions.protocol.training import score, train
 from reproductions.protocol.verification import _checks, _with_published
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
 
 ACCURACY = "test accuracy, validation accuracy"
+HOW: dict[str, Any] = {"profile": "portable", "threads": None, "runs": Path("runs")}
 
 
 @pytest.fixture
@@ -51,6 +55,12 @@ def alter(paper: str, **changes: object) -> None:
     raw = json.loads(path.read_text(encoding="utf-8"))
     raw["manifest"] |= changes
     path.write_text(json.dumps(raw), encoding="utf-8")
+
+
+def declare(published: Path, variant: Variant[Any]) -> None:
+    """Write the configuration of a training with these settings and this recipe."""
+    config = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
+    (published / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def hashes(paper: str) -> dict[str, str]:
@@ -108,6 +118,7 @@ def test_published_outcomes_are_compared_item_by_item(toy: str, tmp_path: Path) 
     )
     published = papers.results_path(toy, "cpu").parent / "toy" / "outcomes" / "curved" / "seed-1"
     shutil.copytree(ours.directory, published)
+    declare(published, preset.variant("curved"))
     _, _, compare = _with_published(toy, preset, [run(runs, "curved", paper=toy, preset="cpu")], prepare=False)
     names = {"parameters", "pipeline", "environment", "metrics", "predictions"}
     assert compare(ours) == dict.fromkeys(names, True)
@@ -233,6 +244,33 @@ def test_runs_without_published_parameters_are_not_trained(
     answer = gluon_attn("verify", published, "--variant", "curved")
     assert answer.refusal.startswith(str(papers.results_path(published, "smoke"))) and reason in answer.refusal
     assert answer.out == ""
+
+
+def test_without_names_what_is_published_is_verified_and_the_rest_is_named(toy: str, tmp_path: Path) -> None:
+    publish([run(tmp_path / "runs", "curved", paper=toy)])
+    answer = gluon_attn("verify", toy)
+    assert answer.code == 0, answer.out + answer.err
+    others = [
+        run.label for run in runner.runs_of(toy, papers.load(toy).preset("smoke"), **HOW) if run.variant != "curved"
+    ]
+    assert others and answer.out.endswith(f"; not published, so not trained: {', '.join(others)}\n")
+    assert answer.out.count("same    ") == 1
+
+
+def test_a_training_with_another_recipe_than_the_declared_one_is_not_repeated(toy: str, tmp_path: Path) -> None:
+    preset, runs = papers.load(toy).preset("cpu"), tmp_path / "runs"
+    ours = outcome(runs, "curved", 1, {"right": np.array([True])}, paper=toy, preset="cpu")
+    rows, _ = conclude.conclude(papers.load(toy), preset, [ours])
+    made = manifest([ours], "gluon-attn run", time.time())
+    Result("toy", "cpu", rows, [], made).write(papers.results_path(toy, "cpu"))
+    published = papers.outcomes_folder(toy) / "curved" / "seed-1"
+    shutil.copytree(ours.directory, published)
+    wanted = [run(runs, "curved", paper=toy, preset="cpu")]
+    declare(published, preset.variant("curved"))
+    _with_published(toy, preset, wanted, prepare=False)
+    declare(published, replace(preset.variant("curved"), recipe=Recipe(epochs=99, batch_size=1, learning_rate=1.0)))
+    with pytest.raises(UsageError, match="curved/seed-1: published with other settings than curved has now"):
+        _with_published(toy, preset, wanted, prepare=False)
 
 
 def test_without_published_results_nothing_is_trained(toy: str) -> None:
