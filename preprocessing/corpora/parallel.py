@@ -77,7 +77,10 @@ def _ko_en() -> RegisteredCorpus:
             "korsts_train.tsv, korsts_dev.tsv and korsts_test.tsv, without header, English and Korean of each distinct "
             f"pair, joined from the STS benchmark and {_KORSTS}; park_news/korean-english-park.dev and .test, .en and "
             f".ko, from {_PARK}, and train of the same where you can get it; jhe_dev.tsv, English and Korean of "
-            "jhe-koen-dev of the same"
+            "jhe-koen-dev of the same; for networks trained on other text too, python_docs_ko.tsv.xz and "
+            "bible_kjv_krv.tsv.xz, English and Korean of Python's documentation (PEP 545) and of the Bible (King "
+            "James, Korean Revised); read files with other bytes with "
+            'corpora.given("tatoeba ko-en", {"tatoeba": path, ...})'
         ),
         files={
             "tatoeba": CorpusFile(
