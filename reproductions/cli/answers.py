@@ -157,7 +157,7 @@ def _answer(
         source = "standard input" if input is None else str(input)
         answers = trained.task.answer(trained, stream, AnswerOptions(interactive=interactive, source=source, **options))
         if not _write(answers, output):
-            print(f"{source}: there was nothing to answer; give one text per line", file=sys.stderr)
+            print(f"{source}: no line to answer; each line gets one answer", file=sys.stderr)
         tell_which(network, trained)
 
 

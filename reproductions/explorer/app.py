@@ -81,10 +81,10 @@ class Explorer:
         try:
             response = self._answer(request)
         except HTTPException as error:
-            response = _refusal(request, str(error.description), error.code or 500)
+            response = self._refusal(request, str(error.description), error.code or 500)
         except Exception:  # a fault of ours or of MXNet: the page reports it, and other requests are not affected
             traceback.print_exc()
-            response = _refusal(request, "the explorer failed; its terminal says why", 500)
+            response = self._refusal(request, "the explorer failed; its terminal says why", 500)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response(environ, start_response)
@@ -137,6 +137,15 @@ class Explorer:
         except (InputError, UsageError) as error:
             return _error(str(error), 422)
 
+    def _refusal(self, request: Request, message: str, status: int) -> Response:
+        """An error as JSON for the script of the page, otherwise as a page."""
+        if request.path.removeprefix("/") == QUESTIONS:
+            return _error(message, status)
+        published = "papers/index.html" in self._files
+        title = f"Error {status}"
+        body = page("document", live=True, here="", published=published, title=title, content=message, attention="")
+        return Response(body, status, content_type=TYPES[".html"])
+
 
 def _question(request: Request) -> tuple[str, str, int | None]:
     """Read the network, text and beam width of a request."""
@@ -166,14 +175,6 @@ def _line(text: str) -> str:
 def _json(values: Any, status: int) -> Response:
     body = json.dumps(values, ensure_ascii=False, allow_nan=False)
     return Response(body, status, content_type="application/json; charset=utf-8")
-
-
-def _refusal(request: Request, message: str, status: int) -> Response:
-    """An error as JSON for the script of the page, otherwise as a page."""
-    if request.path.removeprefix("/") == QUESTIONS:
-        return _error(message, status)
-    body = page("document", live=True, here="", title=f"Error {status}", content=message, attention="")
-    return Response(body, status, content_type=TYPES[".html"])
 
 
 def _error(message: str, status: int) -> Response:

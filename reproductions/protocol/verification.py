@@ -110,7 +110,7 @@ def verify(
     if not same and papers.load(paper).bits_of_one_processor:
         summary += "; the bits of this paper's networks belong to one model of processor"
     if skipped:
-        summary += f"; not published, so not trained: {', '.join(run.label for run in skipped)}"
+        summary += f"; not published, so not compared: {', '.join(run.label for run in skipped)}"
     return [*map(str, comparisons), summary], same
 
 
@@ -153,7 +153,7 @@ def _with_published(
         raise UsageError(f"{path}: {reason}; {remedy}")
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
         raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
-    for run in wanted if preset.name == "cpu" else ():  # other presets have no published outcomes
+    for run in wanted if prepare and preset.name == "cpu" else ():  # only this preset has published outcomes
         directory = papers.outcomes_folder(paper) / run.variant / f"seed-{run.seed}"
         if directory.exists() and not runner.trained_as_declared(preset.variant(run.variant), directory):
             reason = f"published with other settings than {run.variant} has now, so a training gives other parameters"

@@ -12,6 +12,7 @@ import pytest
 import sacrebleu
 from mxnet import init
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap_metric
 from preprocessing import translation
 from preprocessing.pipeline.ragged import strings_in
@@ -111,6 +112,15 @@ def test_rows_name_the_corpus_of_each_test_set(tmp_path: Path) -> None:
     assert list(outside[0].per_seed.values()) == pytest.approx(expected)
     titles = [column.title for column in REPRODUCTION.table_columns]
     assert titles[1:5] == [other.title for other in TEST_SETS]
+
+
+def test_a_table_may_have_outcomes_scored_before_a_test_set_was_added(tmp_path: Path) -> None:
+    rows = FRENCH.rows(trained(tmp_path, "french", {"bleu": 30}), CPU.variant("french"))
+    assert not any("Tatoeba" in row.signature for row in rows)
+    later = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array("bleu"): 10})
+    del later[1].record["metrics"][TATOEBA.array("chrf")]
+    with pytest.raises(UsageError, match=f"seed-2: has no {TATOEBA.array('chrf')}; train and score this seed again"):
+        FRENCH.rows(later, CPU.variant("french"))
 
 
 def test_below_half_compares_two_test_sets(tmp_path: Path) -> None:

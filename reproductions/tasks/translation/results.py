@@ -90,8 +90,7 @@ def chrf_row(outcomes: Sequence[Outcome], variant: Variant[Any], name: str = "ch
     """
     for outcome in outcomes:
         if name not in outcome.record["metrics"]:
-            reason = f"has no {name}, which another seed of {outcome.variant} has"
-            raise UsageError(f"{outcome.directory}: {reason}; train and score this seed again")
+            raise UsageError(f"{outcome.directory}: has no {name}; train and score this seed again")
     settings, values = variant.settings, [outcome.record["metrics"][name] for outcome in outcomes]
     signature = f"{of}{chrf_signature()}; {_search(settings.beam, settings.alpha)}"
     return row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values)

@@ -535,7 +535,7 @@ def test_predict_answers_each_line(trained: tuple[Project, Answer]) -> None:
     assert {line for line in lines if line} <= {"0", "1"}
     assert "MEAN NOTHING" in answer.err
     nothing = trained[0].command("predict", stdin=b"")
-    said = "standard input: there was nothing to answer; give one text per line\n"
+    said = "standard input: no line to answer; each line gets one answer\n"
     assert (nothing.code, nothing.out) == (0, "") and said in nothing.err and said not in answer.err
 
 

@@ -84,6 +84,13 @@ def test_there_are_no_other_pages(path: str) -> None:
     assert '<a class="name" href="/">' in response.get_data(as_text=True)
 
 
+def test_an_error_does_not_link_pages_that_are_missing() -> None:
+    without = Client(Explorer(fake(translation), {"": FILES[""]}))
+    for served, linked in ((client(), True), (without, False)):
+        content = served.get("/none", headers={"Host": HOST}).get_data(as_text=True)
+        assert '<a class="name" href="/">' in content and ('href="/papers/"' in content) is linked
+
+
 def test_a_page_of_a_run_has_no_access_to_the_explorer() -> None:
     served = Client(Explorer(fake(translation), FILES | {"runs/a/b/page.html": lambda: b"<script>"}))
     response = served.get("/runs/a/b/page.html", headers={"Host": HOST})

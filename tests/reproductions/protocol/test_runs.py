@@ -85,6 +85,11 @@ def test_an_unfinished_run_has_no_outcome(tmp_path: Path) -> None:
         Outcome.of(one)
     with pytest.raises(UsageError, match=f"{refusal} --profile fast$"):
         Outcome.of(replace(one, profile="fast", runs=Path("runs")))
+    on_sample = (
+        "trained yet on the embedded sample. Train it .*; a network trained on the corpus needs the corpus here$"
+    )
+    with pytest.raises(UsageError, match=on_sample):
+        Outcome.of(replace(one, on_sample=True))
 
 
 def test_an_outcome_exists_only_with_all_its_files(tmp_path: Path) -> None:
