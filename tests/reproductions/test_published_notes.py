@@ -508,6 +508,22 @@ def test_how_bleu_rises_in_the_longer_trainings_of_small_networks() -> None:
     assert f"by at most {max(last_four):.1f} in the last four epochs" in note
 
 
+def test_what_the_small_networks_had_with_8_epochs() -> None:
+    """As a note of the table has it."""
+    before = published_at("8b54ab9d", "bahdanau2014")
+    verdicts = {claim["id"]: claim["verdict"] for claim in before["claims"]}
+    assert verdicts["attention"] == verdicts["attention-short"] == "supported"
+    note = papers.load("bahdanau2014").notes[0]
+    bleus = {row["variant"]: row["mean"] for row in before["rows"] if (row["split"], row["metric"]) == ("test", "bleu")}
+    assert f"`search-all` had {bleus['search-all']:.2f} BLEU, `encdec-all` {bleus['encdec-all']:.2f}" in note
+    assert {name for name, verdict in verdicts.items() if verdict == "not judged"} == {
+        "short-beats-all",
+        "length",
+        "length-share",
+        "length-captions",
+    }
+
+
 def test_how_monotone_alignments_of_korean_and_german_are() -> None:
     """As a note of the table has it."""
     order = {}
