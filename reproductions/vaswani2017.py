@@ -67,8 +67,7 @@ SCHEDULE = replace(ABLATION, decay="inverse-sqrt", average=5)
 # 19 epochs are about 100 000 updates, 6 of French about 300 000.
 PAPER = replace(ADAM, epochs=19, batch_size=10_000, batch_tokens=25_000, warmup_steps=4000, decay="inverse-sqrt")
 LONGER = replace(TRAINING, epochs=48)  # for Korean, with less than half as many pairs
-RECURRENT = replace(STANDARD, epochs=28)
-RECURRENT_LONGER = replace(STANDARD, epochs=18)
+RECURRENT, RECURRENT_LONGER = replace(STANDARD, epochs=28), replace(STANDARD, epochs=18)
 
 tiny = TransformerSettings(
     operations=5_000, units=128, layers=4, heads=4, hidden_units=256, dropout=0.3, norm="pre", beam=5, alpha=1.0
