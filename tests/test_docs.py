@@ -184,7 +184,9 @@ def test_what_an_example_imports_exists(page: Path) -> None:
         for node in ast.walk(ast.parse(example)):
             if isinstance(node, ast.ImportFrom) and node.module is not None:
                 for name in node.names:
-                    exec(f"from {node.module} import {name.name}", {})
+                    imported: dict[str, object] = {}
+                    exec(f"from {node.module} import {name.name}", imported)
+                    assert name.name in imported
 
 
 @pytest.mark.slow
