@@ -79,6 +79,11 @@ def outcomes_folder(paper: str) -> Path:
     return results_folder(paper) / Path(paper).stem / "outcomes"
 
 
+def outcome_folder(paper: str, variant: str, seed: int | str) -> Path:
+    """The folder of the published outcome of one training; only the ``cpu`` preset has them."""
+    return outcomes_folder(paper) / variant / f"seed-{seed}"
+
+
 @contextmanager
 def locked_results(paper: str) -> Iterator[None]:
     """The lock of what is published of a paper: results, outcomes and the record of test readings. Hold it

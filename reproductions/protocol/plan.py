@@ -12,6 +12,7 @@ from reproductions.protocol.manifest import options_of
 from reproductions.protocol.preparing import networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
+from reproductions.protocol.runner import trained_as_declared
 from reproductions.protocol.runs import SAMPLE, Run, training_of
 
 
@@ -58,6 +59,8 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
             verdict = "nothing is published to compare with"
         elif known[run.label] == sha256:
             verdict = "the same as published"
+        elif _published_otherwise(run):
+            verdict = "other than published, as expected: those were trained with other settings or another recipe"
         elif options_of(record) != (published_options := options.get(run.label, [])):
             how = f"with {' '.join(published_options)}" if published_options else "by one worker, in one piece"
             verdict = f"other than published, as expected: those were trained {how}, and sums have another order"
@@ -81,6 +84,14 @@ def _published(run: Run) -> Result | None:
     except UsageError:
         return None
     return result if result.manifest.get("profile") == "portable" else None
+
+
+def _published_otherwise(run: Run) -> bool:
+    """Whether the published training had other settings or another recipe than this variant has now."""
+    directory = papers.outcome_folder(run.paper, run.variant, run.seed)
+    if run.preset != "cpu" or not directory.exists():
+        return False
+    return not trained_as_declared(papers.load(run.paper).preset("cpu").variant(run.variant), directory)
 
 
 def _count(number: int, singular: str, plural: str = "") -> str:

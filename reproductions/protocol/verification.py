@@ -154,7 +154,7 @@ def _with_published(
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
         raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
     for run in wanted if prepare and preset.name == "cpu" else ():  # only this preset has published outcomes
-        directory = papers.outcomes_folder(paper) / run.variant / f"seed-{run.seed}"
+        directory = papers.outcome_folder(paper, run.variant, run.seed)
         if directory.exists() and not runner.trained_as_declared(preset.variant(run.variant), directory):
             reason = f"published with other settings than {run.variant} has now, so a training gives other parameters"
             raise UsageError(f"{directory}: {reason}; name other variants with --variant")
@@ -169,7 +169,7 @@ def _with_published(
             raise UsageError(f"{path}: {reason}; `gluon-attn doctor` checks the files of the corpus and the tokenizers")
 
     def compare(outcome: Outcome) -> dict[str, bool]:
-        directory = papers.outcomes_folder(paper) / outcome.variant / f"seed-{outcome.seed}"
+        directory = papers.outcome_folder(paper, outcome.variant, outcome.seed)
         if preset.name == "cpu" and directory.exists():
             return _checks(
                 outcome, Outcome.read(directory, outcome.variant, outcome.seed, is_published=True), newer=True

@@ -81,6 +81,17 @@ def test_a_training_with_other_options_is_not_expected_to_have_the_published_bit
     )
 
 
+def test_a_training_of_another_recipe_is_not_expected_to_have_the_published_bits(
+    runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = papers.load(PAPER)
+    changed = [replace(one, recipe=replace(one.recipe, epochs=one.recipe.epochs + 1)) for one in declared.variants]
+    monkeypatch.setattr(papers, "load", lambda _: replace(declared, variants=tuple(changed)))
+    outcome(runs[0].runs, runs[0].variant, 1, paper=PAPER, preset="cpu", parameters_sha256="0" * 64)
+    (line,) = compared_with_published(runs[:1])
+    assert line.endswith("other than published, as expected: those were trained with other settings or another recipe")
+
+
 def test_bits_of_one_processor_are_not_called_wrong(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     one = runs[0]
     declared = replace(papers.load(PAPER), bits_of_one_processor=True)

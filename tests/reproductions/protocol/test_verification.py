@@ -264,7 +264,7 @@ def test_a_training_with_another_recipe_than_the_declared_one_is_not_repeated(to
     rows, _ = conclude.conclude(papers.load(toy), preset, [ours])
     made = manifest([ours], "gluon-attn run", time.time())
     Result("toy", "cpu", rows, [], made).write(papers.results_path(toy, "cpu"))
-    published = papers.outcomes_folder(toy) / "curved" / "seed-1"
+    published = papers.outcome_folder(toy, "curved", 1)
     shutil.copytree(ours.directory, published)
     wanted = [run(runs, "curved", paper=toy, preset="cpu")]
     declare(published, preset.variant("curved"))
