@@ -31,6 +31,8 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +73,30 @@ def measured(workers: int, options: Sequence[object]) -> dict[str, Any]:
         )
         for role, command in commands
     ]
-    outputs = [_output(process) for process in processes[2:]]
-    for process in processes[:2]:
-        _output(process)
+    outputs = outputs_of(processes)[2:]
     return next(report for report in map(_report, outputs) if report["rank"] == 0)
 
 
+def outputs_of(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
+    """What processes print that end together. When one fails, the others are ended, since they would wait for it."""
+    with ExitStack() as opened, ThreadPoolExecutor(len(processes)) as pool:
+        for process in processes:
+            opened.enter_context(process)
+        outputs = [pool.submit(_output, process) for process in processes]
+        try:
+            for output in as_completed(outputs):
+                output.result()
+        finally:
+            for process in processes:
+                process.kill()
+    return [output.result() for output in outputs]
+
+
 def _output(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None and process.stdin is not None
+    assert process.stdout is not None
     text = process.stdout.read()
     if process.wait():
         raise SystemExit(f"{' '.join(map(str, process.args[-6:]))} ended with status {process.returncode}")  # type: ignore[index]
-    process.stdin.close()
     return text
 
 

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 
-from benchmarks.workers_speed import EFFICIENCY, LATENCY, MACHINES, ROUND_TRIPS, modelled, needed
+from benchmarks.workers_speed import EFFICIENCY, LATENCY, MACHINES, ROUND_TRIPS, modelled, needed, outputs_of
+
+
+def started(code: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_outputs_are_in_the_order_of_the_processes() -> None:
+    slow = started("import time; time.sleep(0.2); print('first')")
+    assert outputs_of([slow, started("print('second')")]) == ["first\n", "second\n"]
+
+
+def test_when_a_worker_fails_the_others_are_ended() -> None:
+    waiting, failing = started("input()"), started("raise SystemExit(3)")
+    with pytest.raises(SystemExit, match="ended with status 3"):
+        outputs_of([waiting, failing])
+    assert waiting.wait() < 0
 
 
 def test_machines_are_as_many_times_as_fast_where_sending_takes_no_time() -> None:
