@@ -7,16 +7,16 @@ Yelp, and the sentences of SST (short texts, five classes) replace the tweets. S
 
 *best* reads whole NSMC reviews like the best network of the Naver script: morphemes with their syllables, token dropout
 of 0.3. All other variants share one smaller setting, with a penalty of 0.1 unless stated otherwise; IMDb's reviews are
-cut to 400 words and have the dropout of *best*; on SST words that occur once have embeddings too. Rows of one corpus
-differ only in what their titles state; on SST also in the number of epochs, 4 without the penalty, 8 with it or with
-max pooling. Penalties are the paper's and two smaller ones; all else was chosen on validation: on NSMC a tenth of the
-official training file, by the SHA-256 of the text; on IMDb the training reviews of a tenth of the films, since test has
-other films; SST's is official. On IMDb training stops two epochs after the best, and the penalty of 1 is warmed up.
+cut to 400 words, with the dropout of *best*; on SST words that occur once have embeddings too. Rows of one corpus
+differ only in what their titles state, on SST also in epochs. Penalties are the paper's and two smaller ones; all else
+was chosen on validation: on NSMC a tenth of the official training file, by the SHA-256 of the text; on IMDb the
+training reviews of a tenth of the films, since test has other films; SST's is official. On IMDb training stops two
+epochs after the best, and the penalty of 1 is warmed up.
 
 With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
-six hops are therefore compared without it. One variant starts from the skip-gram vectors of ``mikolov2013``. Adam,
-with lazy updates of embeddings, replaces SGD. The preset ``paper`` has the authors' sizes and SGD, no L2 penalty.
-On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
+six hops are therefore compared without it. One variant starts from the skip-gram vectors of ``mikolov2013``. Adam, with
+lazy updates of embeddings, replaces SGD. The preset ``paper`` has the authors' sizes and SGD, no L2 penalty. On NSMC
+the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
 (:func:`gluon_attn.evaluation.hops.least_penalty`). Of the test reviews, 11 % have fewer than six tokens, the limit for
 six hops, and 31 % fewer than ten.
 
@@ -235,16 +235,16 @@ REPRODUCTION = Reproduction(
     ),
     pages=(reading_page(TITLE, "best"),),
     notes=(
-        "A hop is one set of attention weights. Without the penalty two hops share 0.63 of their weight on NSMC, 0.90 "
-        "on IMDb and 0.98 on SST. With penalty 1 they share 0.04 on NSMC, near its minimum (not zero below six "
-        "tokens), 0.50 on IMDb and 0.06 on SST; with 0.1 still 0.83 on IMDb. No corpus shows that the penalty helps: "
-        "on IMDb and SST it is inconclusive, on NSMC the means fall as it grows. `imdb-r6-strict` keeps its second "
-        "epoch, when the coefficient of the penalty has reached 0.70, with seed 2 its first (0.35): no kept network "
-        "has had 1, with which validation falls by 3.2 to 4.2 points in the third epoch (without it 0.7 to 1.3).",
-        "Whether attention is better than max pooling depends on the row that represents it: on NSMC, six hops with "
-        "the penalty of 0.1 are below max pooling with every seed, without it 0.1 above (`maximum-free` was added "
-        "after that). Masking changes the penalty too, which is lower if hops attend to padding. On IMDb, bigrams are "
-        "better than every network here, also on the same 400 words; six hops keep the first or second epoch of six, "
+        "A hop is a set of attention weights. Without the penalty two hops share 0.63 of their weight on NSMC, 0.90 on "
+        "IMDb and 0.98 on SST. With penalty 1 they share 0.04 on NSMC, near its minimum (not zero below six tokens), "
+        "0.50 on IMDb and 0.06 on SST; with 0.1 still 0.83 on IMDb. No corpus shows that the penalty helps: on IMDb "
+        "and SST it is inconclusive, on NSMC the means fall. `imdb-r6-strict` keeps its second epoch, when the "
+        "coefficient of the penalty has reached 0.70, with seed 2 its first (0.35): the coefficient is 1 only in "
+        "epochs that were not kept; in the third, validation falls by 3.2 to 4.2 points (without it by 0.7 to 1.3).",
+        "No row shows attention better or worse than max pooling: on NSMC, six hops with penalty 0.1 are below it with "
+        "every seed, without it 0.1 above (all inconclusive; `maximum-free` was added after that). On SST, networks "
+        "without penalty have 4 epochs, others 8. Hops that attend to padding lower the penalty. On IMDb, bigrams are "
+        "better than every network here, also on the same 400 words; six hops keep the first or second of six epochs, "
         "max pooling the fifth or sixth (`maximum-long`). The text of `vectors` has near copies of test reviews.",
     ),
 )

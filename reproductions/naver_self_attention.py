@@ -141,7 +141,7 @@ REPRODUCTION = Reproduction(
         beside(
             row("mean", "no attention: mean of the states, padding masked", without_attention("mean")),
             FASTTEXT,
-            "the peer is the mean of word and n-gram vectors, with no GRU",
+            "the peer is a linear classifier without a GRU; its tokens and n-grams are not stated",
         ),
         beside(
             row("last", "no attention: last state of each direction, padding masked", without_attention("last")),
@@ -202,12 +202,14 @@ REPRODUCTION = Reproduction(
     notes=(
         "The post states Mecab, 30 tokens, both dropouts, the attention cell and the dense layer over all positions. "
         "Sizes, minimum frequency, validation split, initialisation, optimiser and epochs are ours: `as-written` is "
-        "the post's architecture, not its training.",
+        "the post's architecture, not its training. `masked` differs from it in three respects: padding is masked, "
+        "contexts are averaged instead of concatenated, and batches have reviews of similar length.",
         "`best` differs from `masked` in several respects: it reads whole reviews, rarer tokens and the first four "
         "syllables of every token; it combines attention with max pooling; it is wider, more strongly regularised and "
         "trained longer. Its accuracy equals that of the peer next to it, whose 87.7 is rounded.",
-        "The baseline reads whole reviews; all networks but `best` and its variants read the first 30 tokens. On test "
-        "reviews of at most 30 tokens the baseline is 0.30 points better than `as-written`, on longer ones 3.65.",
+        "`joulin2016` (word and n-gram vectors, without attention) reads whole reviews; all networks but `best` and "
+        "its variants read the first 30 tokens. On test reviews of at most 30 tokens it is 0.30 points better than "
+        "`as-written`, on longer ones 3.65.",
         "`wide` and `vectors` differ only in the initialisation of their embeddings. What word vectors add is more "
         "than the difference between additive and dot-product attention, but the two intervals overlap, and no claim "
         "compares them. The text of the vectors has about 15 000 near copies of test reviews, without labels: only "

@@ -21,7 +21,8 @@ from reproductions import cheng2016, kim2017, lin2017, mikolov2013, naver_self_a
 from reproductions.protocol import papers
 from reproductions.protocol.readings import read_readings
 from reproductions.tasks.captioning.meteor import meteor
-from reproductions.tasks.translation.trainings import SMALL, SMALL_LONGER, SMALL_TRAINING
+from reproductions.tasks.translation.results import LENGTHS
+from reproductions.tasks.translation.trainings import SMALL, SMALL_LONGER
 from tests.reproductions import published_images as images
 from tests.reproductions.published_numbers import (
     arrays,
@@ -85,7 +86,9 @@ def test_what_removing_stop_words_may_mean() -> None:
     english, korean = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
     assert f"[{spread} points](" in english and f"the two word lists by {words};" in english
     assert f"[{spread}%p](" in korean and f"단어 목록 둘끼리는 {words}%p" in korean
-    assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
+    rows = [row for row in results("naver_preprocessing")["rows"] if row["split"] == "test"]
+    widest = max(row["std"] for row in rows if row["metric"] == "accuracy")
+    assert f"by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`; others up to {widest:.2f})" in note
 
 
 def test_how_much_pipelines_with_mecab_differ() -> None:
@@ -98,7 +101,7 @@ def test_how_much_pipelines_with_mecab_differ() -> None:
     assert f"a range of {np.ptp(drawn):.2f} points and a standard deviation of {drawn.std(ddof=1):.2f};" in note
     assert f"that of the three kinds of attention is {attention.std(ddof=1):.2f}" in note
     without = np.delete(drawn, drawn.argmin())
-    assert f"without it the deviation is {without.std(ddof=1):.2f}, and the verdict open." in note
+    assert f"without it the deviation is {without.std(ddof=1):.2f}, and the claim would be inconclusive." in note
     whole, rest = f"{np.ptp(drawn):.2f}", f"{np.ptp(without):.2f}"
     assert f"differ by up to {whole}, or {rest} without" in " ".join((ROOT / "README.md").read_text("utf-8").split())
     korean = (ROOT / "README.ko.md").read_text("utf-8")
@@ -112,14 +115,11 @@ def test_what_removing_stop_words_costs_the_stronger_network() -> None:
         mean_right(side).mean() for side in sides("naver_preprocessing", *names)
     )
     note, preset = papers.load("naver_preprocessing").notes[5], papers.load("naver_preprocessing").preset("cpu")
-    lengths = [preset.variant(name).settings.max_length for name in ("strong", "base")]
-    assert (
-        f"stronger network ({lengths[0]} tokens), removing stop words by tag costs {strong - tagged:.2f} points" in note
-    )
+    length = preset.variant("strong").settings.max_length
+    assert f"stronger network ({length} tokens), removing stop words by tag costs {strong - tagged:.2f} points" in note
     assert (
         f"tutorial {strong - strong_listed:.2f}. With the post's network this list gains {listed - base:.2f}," in note
     )
-    assert f"more of the other tokens fit into {lengths[1]} (no claim)." in note
 
 
 def test_what_60_tokens_are_worth() -> None:
@@ -180,7 +180,7 @@ def test_what_two_hops_share_and_what_the_penalty_of_1_selects() -> None:
             accuracy = [epoch["validation_accuracy"] for epoch in each["history"]]
             of_seeds.append(accuracy[1] - accuracy[2])
     full, free_ones = (f"{min(of_seeds):.1f} to {max(of_seeds):.1f}" for of_seeds in falls.values())
-    assert f"falls by {full} points in the third epoch (without it {free_ones})" in note
+    assert f"in the third, validation falls by {full} points (without it by {free_ones})" in note
     kept = [
         [each["best_epoch"] for each in records("lin2017", f"imdb-{name}")]
         for name in ("r6", "r6-free", "r6-strict", "max")
@@ -220,7 +220,7 @@ def test_where_the_baseline_is_better_than_the_network_of_the_post() -> None:
     baseline, post = sides("naver_self_attention", "joulin2016/nsmc-bigrams", "as-written")
     difference = mean_right(baseline) - mean_right(post)
     few, many = difference[short].mean(), difference[~short].mean()
-    assert f"at most {first} tokens the baseline is {few:.2f} points better than `as-written`" in paper.notes[2]
+    assert f"at most {first} tokens it is {few:.2f} points better than `as-written`" in paper.notes[2]
     assert f"on longer ones {many:.2f}." in paper.notes[2]
     assert (
         f"{first}토큰 이하인 테스트 리뷰에서는 차이가 {few:.2f}%p, 그보다 긴 리뷰에서는 {many:.2f}%p"
@@ -354,7 +354,7 @@ def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
     by_update = {name: history[-1]["cpu_seconds"] / len(history) for name, history in spent.items()}  # 1 000 updates
     ratio = by_update["pretraining"] / by_update["pretraining-30"]
     note = papers.load("devlin2018").notes[0]
-    assert f"`pretraining` (`fast`) took {ratio:.1f} times as long as one of `pretraining-30`" in note
+    assert f"`pretraining` (`fast`) took {ratio:.1f} times as long as in `pretraining-30`" in note
 
 
 def test_how_large_the_step_to_global_attention_is() -> None:
@@ -393,10 +393,16 @@ def test_how_long_the_transformers_trained() -> None:
 def test_what_twice_the_epochs_gain_the_small_transformer() -> None:
     """As a note of `vaswani2017` has it."""
     twice, small = (bleu(side[0]["bleu"].sum(axis=0)) for side in sides("vaswani2017", "epochs-28", "small"))
-    assert (
-        f"with twice the epochs `small` gains {twice - small:.1f} BLEU (`epochs-28`, seed 1)"
-        in papers.load("vaswani2017").notes[0]
-    )
+    note = papers.load("vaswani2017").notes[0]
+    assert f"`epochs-28` has {twice - small:.1f} BLEU more than `small` (seed 1)" in note
+
+
+def test_how_much_worse_learned_positions_are() -> None:
+    """As a note of `vaswani2017` has it."""
+    (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "positions")
+    note = papers.load("vaswani2017").notes[0]
+    assert f"Learned positions are worse than sinusoids by {-claim['effect']:.2f} BLEU" in note
+    assert claim["ci95"][1] < 0 and claim["verdict"] == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -451,19 +457,48 @@ def test_how_the_hybrid_compares_with_a_residual_network_of_its_size() -> None:
 
 
 def test_how_bleu_rises_in_the_smaller_trainings() -> None:
-    """As a note of two tables has it."""
-    second_half, last_two = [], []
-    for paper in ("cho2014", "luong2015", "translation_preprocessing"):
-        trained = {row["variant"] for row in results(paper)["rows"]}
-        for variant in papers.load(paper).preset("cpu").variants:
-            if variant.recipe == SMALL and variant.name in trained:
-                for history in (of_epochs(one) for one in records(paper, variant.name)):
-                    second_half.append(history[-1] - history[SMALL.epochs // 2 - 1])
-                    last_two.append(history[-1] - history[-3])
-    assert len(second_half) == 15 + 3
-    assert all(SMALL_TRAINING in papers.load(paper).notes for paper in ("cho2014", "luong2015"))
-    assert f"rises by {min(second_half):.1f} to {max(second_half):.1f} points in the second half" in SMALL_TRAINING
-    assert f"by at most {max(last_two):.1f} in the last two epochs" in SMALL_TRAINING
+    """As a note of `luong2015` has it."""
+    histories = [
+        of_epochs(records("luong2015", variant.name)[0])
+        for variant in papers.load("luong2015").preset("cpu").variants
+        if variant.recipe == SMALL
+    ]
+    second_half = [history[-1] - history[SMALL.epochs // 2 - 1] for history in histories]
+    note = papers.load("luong2015").notes[0]
+    assert len(histories) == 12
+    assert f"rises by {min(second_half):.1f} to {max(second_half):.1f} points in the second half" in note
+    assert f"by at most {max(history[-1] - history[-3] for history in histories):.1f} in the last two epochs" in note
+    short, long = (of_test(rows) for rows in (published_at("8b54ab9d", "bahdanau2014"), results("bahdanau2014")))
+    changed = [variant.name for variant in papers.load("bahdanau2014").variants if variant.recipe == SMALL_LONGER]
+    gains = [long[name] - short[name] for name in changed]
+    assert f"those of `bahdanau2014` gained {min(gains):.1f} to {max(gains):.1f} BLEU" in note
+
+
+def of_test(published: dict[str, Any]) -> dict[str, float]:
+    """Test BLEU of each variant."""
+    return {
+        row["variant"]: row["mean"] for row in published["rows"] if (row["split"], row["metric"]) == ("test", "bleu")
+    }
+
+
+def test_how_much_of_the_claim_on_news_is_length() -> None:
+    """As a note of `translation_domains` has it: KorSTS with its sentences weighted to the lengths of news."""
+    of_seeds = []
+    (side,) = sides("translation_domains", "korean")
+    for one in side:
+        weighted, ends = np.zeros(10), list[float]()
+        for low, high in LENGTHS:
+            here = [(one[name] >= low) & (one[name] <= (high or np.inf)) for name in ("words_korsts", "words_news")]
+            counts = one["bleu_korsts"][here[0]].sum(axis=0)
+            weighted += counts * here[1].mean() / here[0].mean()
+            ends.append(bleu(counts))
+        whole, news = (bleu(one[name].sum(axis=0)) for name in ("bleu_korsts", "bleu_news"))
+        of_seeds.append([ends[0], ends[-1], bleu(weighted), news, bleu(weighted) / 2 - news, whole / 2 - news])
+    short, long, korsts, news, margin, before = np.mean(of_seeds, axis=0)
+    note = next(each for each in papers.load("translation_domains").notes if "The threshold of one half" in each)
+    assert f"from {short:.1f} up to {LENGTHS[0][1]} words to {long:.1f} above {LENGTHS[-1][0] - 1}" in note
+    assert f"KorSTS has {korsts:.1f} BLEU, news {news:.1f}: `news` would hold by {margin:.1f} points" in note
+    assert f"instead of {before:.1f} (" in note
 
 
 def of_epochs(one: dict[str, Any]) -> list[float]:
@@ -514,7 +549,7 @@ def test_what_the_small_networks_had_with_8_epochs() -> None:
     verdicts = {claim["id"]: claim["verdict"] for claim in before["claims"]}
     assert verdicts["attention"] == verdicts["attention-short"] == "supported"
     note = papers.load("bahdanau2014").notes[0]
-    bleus = {row["variant"]: row["mean"] for row in before["rows"] if (row["split"], row["metric"]) == ("test", "bleu")}
+    bleus = of_test(before)
     assert f"`search-all` had {bleus['search-all']:.2f} BLEU, `encdec-all` {bleus['encdec-all']:.2f}" in note
     assert {name for name, verdict in verdicts.items() if verdict == "not judged"} == {
         "short-beats-all",
@@ -627,13 +662,14 @@ def by_seed(values: Sequence[Any] | np.ndarray, form: str = "{:+.2f}") -> str:
 
 def test_where_random_attention_points() -> None:
     """As a note of `xu2015` has it."""
-    soft, random = sides("xu2015", "soft", "random")
+    soft, random, hard, free = sides("xu2015", "soft", "random", "hard", "soft-free")
     points = [np.array([images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in side]) for side in (soft, random)]
     note = papers.load("xu2015").notes[3]
     assert f"random attention, too, is above these, at {by_seed(points[1])} points" in note and points[1].min() > 0
     assert f"(`points-random`, added after test was scored): {by_seed(points[0] - points[1])} points by seed." in note
-    raised = [images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in random]
-    assert f"(`raises`) random attention is at {by_seed(raised)} points." in note
+    raised = [by_seed([images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in side]) for side in (random, hard, free)]
+    assert f"(`raises`) random attention is at {raised[0]} points, hard attention at {raised[1]}, and soft" in note
+    assert f"without the penalty at {raised[2]}: `raises` is about `soft` only." in note
 
 
 def test_how_much_lower_meteor_is_than_the_mean_of_captions() -> None:

@@ -13,12 +13,6 @@ LONGER = replace(STANDARD, epochs=14)
 SMALL = replace(STANDARD, epochs=8)
 SMALL_LONGER = replace(STANDARD, epochs=16)
 """For ablations with three seeds, whose claims are judged."""
-SMALL_TRAINING = (
-    f"Smaller networks have one seed and {SMALL.epochs} epochs. In all papers with this training validation BLEU rises "
-    "by 1.5 to 5.0 points in the second half of the training and by at most 0.7 in the last two epochs; since the "
-    "learning rate decays to 0, that does not show convergence. A longer training may rank the systems differently."
-)
-"""A note for papers whose ablations have this training."""
 SMALLER = ", smaller setting"
 """End of the title of such a variant."""
 AT_SCALE = "recipe, case, search and the selection of training text are ours"
