@@ -201,7 +201,7 @@ REPRODUCTION = Reproduction(
         Measured(
             "mixture-ngrams",
             "The mixture with the network, weighted on validation, is better than the n-grams",
-            "Table 1",
+            "Table 1 (trigrams, equal weights)",
             ("n5", "kn5"),
             ngram_results.mixture_below_ngrams,
             reported=BROWN_NGRAMS.value - BROWN_MIXTURE.value,
