@@ -195,7 +195,8 @@ class Unquote(Step):
 
 
 def unquote(text: str) -> str:
-    """The text before it was quoted twice; a text that was not quoted is returned unchanged."""
+    """The text before it was quoted twice, as those of the official files that begin with a quotation mark were. Of any
+    other text it removes up to two pairs of marks around it, its own included."""
     for _ in range(2):
         inside = text[1:-1]
         # Quoting doubles every mark inside; a single one is part of the text.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -68,11 +68,7 @@ class Overlap(Step[Bitext]):
         splits = data.splits
         others = {name: pair for name, pair in splits.items() if name != "train"}
         keys = {name: {side: _keys(getattr(pair, side)) for side in SIDES} for name, pair in splits.items()}
-        facts = {
-            "overlap": {
-                name: _overlap(pair, splits["train"], keys[name], keys["train"]) for name, pair in others.items()
-            }
-        }
+        overlap = {name: _overlap(pair, splits["train"], keys[name], keys["train"]) for name, pair in others.items()}
         dropped = Notes()
         trained = {side: set(keys["train"][side]) for side in SIDES}
         if self.drop:
@@ -88,7 +84,12 @@ class Overlap(Step[Bitext]):
         for name, pair in others.items():
             seen = {side: np.array([key in trained[side] for key in keys[name][side]], np.bool_) for side in SIDES}
             marked[name] = Pair(*(replace(getattr(pair, side), seen_in_train=seen[side]) for side in SIDES))
-        return data.with_splits(marked), replace(dropped, facts=facts)
+        return data.with_splits(marked), replace(dropped, facts={"overlap": overlap}, warnings=self.warnings(overlap))
+
+    def warnings(self, overlap: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """A warning for each split whose pairs are all in train, from the fact of this step."""
+        whole = [name for name, counts in overlap.items() if counts["letters"]["pair"] == counts["rows"]]
+        return [] if self.drop else [f"{name}: every pair is in train too; BLEU says little" for name in whole]
 
 
 def _overlap(pair: Pair, train: Pair, keys: dict[str, list[str]], train_keys: dict[str, list[str]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import lzma
@@ -55,8 +56,19 @@ def decoded(path: str | PathLike[str], raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason})"
+        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason}){_looks_like(raw)}"
         raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
+
+
+def _looks_like(raw: bytes) -> str:
+    """A guess at the encoding of a file that is not UTF-8, to add to an error."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "; it looks like UTF-16, as Excel writes Unicode text"
+    try:
+        korean = sum("가" <= character <= "힣" for character in raw.decode("cp949"))
+    except UnicodeDecodeError:
+        return ""
+    return "; it looks like CP949 (EUC-KR), as Korean Windows writes it" if korean else ""
 
 
 def read_lines(path: Path, member: str | None = None, *, carriage_returns: bool = False) -> list[str]:

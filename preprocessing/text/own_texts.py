@@ -93,8 +93,10 @@ class ReadTexts(Step[Data]):
             splits[part], labels = self._read(files.path(part), labels, warnings)
         texts = {part: {str(text) for text in split.text if text.strip()} for part, split in splits.items()}
         for part, other in (("validation", "train"), ("test", "train"), ("test", "validation")):
-            if {part, other} <= texts.keys() and texts[part] <= texts[other]:
-                warnings.append(f"{files.path(part).name}: every text is in {other} too; accuracy says little")
+            if {part, other} <= texts.keys() and (copies := texts[part] & texts[other]):
+                known = "every text is" if copies == texts[part] else f"{len(copies)} of {len(texts[part])} texts are"
+                little = "; accuracy says little" if copies == texts[part] else ""
+                warnings.append(f"{files.path(part).name}: {known} in {other} too{little}")
         facts: dict[str, Any] = {
             LABELS: list(labels),
             "survey": {part: survey(split, width=5) for part, split in splits.items()},
@@ -139,7 +141,7 @@ class ReadTexts(Step[Data]):
                 if _as_seen(label) in map(_as_seen, labels):
                     remedy = f"one of train looks the same, but is spelled otherwise; {_SPELLING}"
                 raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=remedy)
-        warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts)
+        warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts) + _quoted(path, table.texts)
         padded = [line for line, label in enumerate(table.labels, start=2) if label != label.strip()]
         if padded:
             label = table.labels[padded[0] - 2]
@@ -201,6 +203,15 @@ def _odd_ids(path: Path, row_ids: Sequence[str]) -> list[str]:
         more = f" (and {len(repeated) - 1} more ids)" if len(repeated) > 1 else ""
         warnings.append(f"{path.name}, line {line}: {repeated[first]} rows have the id {first!r}{more}")
     return warnings
+
+
+def _quoted(path: Path, texts: Sequence[str]) -> list[str]:
+    """A warning if most texts are in quotation marks, as a spreadsheet writes them."""
+    quoted = sum(len(text) > 1 and text[0] == text[-1] == '"' for text in texts)
+    if quoted <= len(texts) / 2:
+        return []
+    rows = f"{quoted} of {len(texts)} texts are in quotation marks, which are read as part of the text"
+    return [f"{path.name}: {rows}; save the file without quoting"]
 
 
 def _decomposed(path: Path, texts: Sequence[str]) -> list[str]:

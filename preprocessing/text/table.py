@@ -31,9 +31,11 @@ def read_table(path: Path) -> Table:
         if header == f"{HEADER}\r":
             raise InputError(path, CRLF, line=1, remedy=UNIX_LINES)
         if header.startswith("\ufeff"):
-            raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
+            lines = " and with Unix line endings (LF)" if header.endswith("\r") else ""
+            remedy = f"save the file as UTF-8 without it{lines}"
+            raise InputError(path, "begins with a byte order mark", line=1, remedy=remedy)
         reason = f"the header is {header[:60]!r}, expected id, document, label between tabs"
-        raise InputError(path, reason, line=1, remedy=f"make it the first line, with tabs, or {FETCH_AGAIN}")
+        raise InputError(path, reason, line=1, remedy=f"{_remedy_for(header)}, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
         reason = "the last line has no line feed: the file may be truncated"
         raise InputError(
@@ -47,8 +49,12 @@ def read_table(path: Path) -> Table:
     for number, line in enumerate(body.removesuffix("\n").split("\n"), start=2):
         columns = line.split("\t")
         if len(columns) != 3:
+            if not line:
+                raise InputError(path, "an empty line", line=number, remedy="remove it")
             reason = f"{len(columns)} column{'s' if len(columns) > 1 else ''}, expected 3 (id, document, label)"
             remedy = "put single tabs between the columns, none into the text"
+            if line.count('"') % 2:
+                remedy += "; if a quoted text goes on in the next line, write it in one"
             raise InputError(path, reason, line=number, remedy=remedy)
         row_id, text, label = columns
         if label.endswith("\r"):
@@ -57,3 +63,12 @@ def read_table(path: Path) -> Table:
         table.texts.append(text)
         table.labels.append(label)
     return table
+
+
+def _remedy_for(header: str) -> str:
+    columns = header.split("\t")
+    if len(columns) == 3:
+        return "rename the columns, or add this line if the file begins with a row"
+    if len(columns) == 1 and header.count(",") > 1:
+        return "write the commas between the columns as tabs, and the texts without quotation marks"
+    return "make it the first line, with tabs"

@@ -219,9 +219,25 @@ class Okt(KoNLPyJVM):
     rule = f"Morphemes of KoNLPy's Okt.morphs, neither normalised nor stemmed. {_GUARD}"
 
 
-class Komoran(KoNLPyJVM):
+class InUtf16(KoNLPyJVM):
+    """Taggers that cut a character above U+FFFF into its two UTF-16 code units, which are not characters: those are
+    tokens of their own, and the text between them is tagged."""
+
+    def tokenize(self, text: str) -> list[str]:
+        tokens = list[str]()
+        for number, part in enumerate(_ABOVE_FFFF.split(text)):
+            tokens += [part] if number % 2 else super().tokenize(part)
+        return tokens
+
+
+_ABOVE_FFFF = re.compile("([\U00010000-\U0010ffff][\U00010000-\U0010ffff\u200d\ufe0f]*)")
+"""With the joiners and variation selectors of emoji."""
+_APART = "A run of characters above U+FFFF, such as emoji, is a token of its own."
+
+
+class Komoran(InUtf16):
     name, tagger = "komoran", "Komoran"
-    rule = f"Morphemes of KoNLPy's Komoran.morphs. {_GUARD}"
+    rule = f"Morphemes of KoNLPy's Komoran.morphs. {_GUARD} {_APART}"
 
 
 class Hannanum(KoNLPyJVM):
@@ -238,9 +254,9 @@ class Hannanum(KoNLPyJVM):
         return super().guarded(re.sub(r"([\"'])\1{2,}", r"\1\1", text))
 
 
-class Kkma(KoNLPyJVM):
+class Kkma(InUtf16):
     name, tagger = "kkma", "Kkma"
-    rule = f"Morphemes of KoNLPy's Kkma.morphs. {_GUARD}"
+    rule = f"Morphemes of KoNLPy's Kkma.morphs. {_GUARD} {_APART}"
 
 
 def start_java() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
@@ -66,8 +67,11 @@ def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
 
 def name_unknown(lines: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:
     """Report on standard error the lines without a token that is in the vocabulary; ``sequences`` are their ids."""
-    if numbers := [number for (number, _), ids in zip(lines, sequences, strict=True) if (ids == UNKNOWN_ID).all()]:
-        print(f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}", file=sys.stderr)
+    unknown = [line for line, ids in zip(lines, sequences, strict=True) if (ids == UNKNOWN_ID).all()]
+    if numbers := [number for number, _ in unknown]:
+        composed = all(unicodedata.is_normalized("NFC", text) for _, text in unknown)
+        remedy = "" if composed else "; convert decomposed Hangul (NFD) to NFC"
+        print(f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}{remedy}", file=sys.stderr)
 
 
 def _more(numbers: list[int]) -> str:

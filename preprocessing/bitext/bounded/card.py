@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,8 @@ class BoundedCard:
 
     def _overlap(self, step: Overlap) -> Notes:
         notes = self._dropped("a sentence of another split") if step.drop else Notes()
-        return Notes(facts={"overlap": self._run.seen.facts}, dropped=notes.dropped, examples=notes.examples)
+        overlap = self._run.seen.facts
+        return replace(notes, facts={"overlap": overlap}, warnings=step.warnings(overlap))
 
     def _tokenize(self, step: object) -> Notes:
         run = self._run

@@ -72,6 +72,9 @@ def naver_reviews(
         if validation != "hash":
             message = "--validation applies to NSMC only; with --folder, add validation.tsv to the folder"
             raise UsageError(f"{message} (without it, a tenth of train is held out by hash)")
+        if text == "repaired":
+            message = "--text repaired undoes the quoting of NSMC's official files, which yours do not have"
+            raise UsageError(f"{message}; leave it out with --folder")
         own = own_texts.own_texts_of(folder)
         prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes, cache=not no_cache)
     else:

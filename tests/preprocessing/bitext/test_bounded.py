@@ -93,6 +93,16 @@ def test_data_and_card_are_those_of_the_run_in_memory(corpus: CorpusFiles, optio
             assert all((a == b).all() for a, b in zip(ours.sequences(), theirs.sequences(), strict=True))
 
 
+def test_a_test_set_that_is_in_train_is_named_as_by_the_run_in_memory(corpus: CorpusFiles) -> None:
+    for language in ("en", "de"):
+        train = corpus.paths[f"train.{language}"].read_text(encoding="utf-8").splitlines(keepends=True)
+        corpus.paths[f"test.{language}"].write_text("".join(train[:4]), encoding="utf-8")
+    files = translation.own_files(corpus.paths["train.en"].parent, "en", "de")
+    expected, actual = (run(files, bounded=bounded) for bounded in (False, True))
+    assert expected.card["facts"]["warnings"] == ["test: every pair is in train too; BLEU says little"]
+    assert json.dumps(actual.card) == json.dumps(expected.card)
+
+
 def test_processes_and_the_size_of_chunks_change_nothing(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(corpus, bounded=True, **BPE)
     monkeypatch.setattr(chunks, "CHUNK", 61)

@@ -50,6 +50,14 @@ def test_overlap_is_counted_verbatim_and_by_letters_and_drops_nothing() -> None:
     assert not data.splits["train"].source.seen_in_train.any()
 
 
+def test_a_split_that_is_in_train_as_a_whole_is_named() -> None:
+    rows = {"train": [*TRAIN, ("d", "w")], "test": [TRAIN[0], ("A, b", "x Y")], "validation": [TRAIN[0], ("new", "q")]}
+    _, notes = run(bitext(**rows), Overlap())
+    assert notes[0].warnings == ["test: every pair is in train too; BLEU says little"]
+    _, notes = run(bitext(**rows), Overlap(drop=True))
+    assert notes[0].warnings == [], "such pairs are left out of train"
+
+
 def test_overlap_drops_train_pairs_on_request_and_never_test_pairs() -> None:
     train = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")]
     data, notes = run(bitext(train=train, test=[("A!", "9")], other=[("z", "3.")]), Overlap(drop=True))

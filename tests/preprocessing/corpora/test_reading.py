@@ -80,7 +80,18 @@ def test_the_last_readable_line_of_a_compressed_file_is_named(tmp_path: Path) ->
         (b"a\nb\r\nc\n", 2, "Windows line endings", "Unix line endings"),
         (b"a\nb\nc", 3, "the last line has no line feed", "add it if the line is whole"),
         (b"a\n\xe9t\xe9\n", 2, "invalid UTF-8 (byte 0xe9", "save the file as UTF-8"),
-        ("a\n".encode("utf-16"), 1, "invalid UTF-8 (byte 0xff", "save the file as UTF-8"),
+        (
+            "a\n".encode("utf-16"),
+            1,
+            "invalid UTF-8 (byte 0xff: invalid start byte); it looks like UTF-16, as Excel writes Unicode text",
+            "save the file as UTF-8",
+        ),
+        (
+            "a\n정말\n".encode("cp949"),
+            2,
+            "invalid UTF-8 (byte 0xc1: invalid start byte); it looks like CP949 (EUC-KR), as Korean Windows writes it",
+            "save the file as UTF-8",
+        ),
         (b"a\nb\n" + "é".encode()[:1], 3, "invalid UTF-8", "save the file as UTF-8"),
     ],
 )

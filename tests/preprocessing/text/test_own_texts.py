@@ -21,6 +21,7 @@ HEADER = "id\tdocument\tlabel"
 ROWS = [(str(number), f"text number {number} about {'film' if number % 2 else 'sport'}") for number in range(60)]
 TRAIN = [f"{row_id}\t{text}\t{'art' if 'film' in text else 'news'}" for row_id, text in ROWS]
 TEST = ["1\ta film\tart", "2\ta match\tnews"]
+UNSEEN = ["1\tmy film\tart", "2\tmy match\tnews"]
 HANGUL = [f"{row_id}\t{text}\t{'긍정' if 'film' in text else '부정'}" for row_id, text in ROWS]
 HELD_OUT = "a film"  # by the hash of its text
 PIPELINE = naver.pipeline(tokenizer="whitespace", min_freq=1)
@@ -186,8 +187,14 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
             "so convert the file to NFC",
         ),
         ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
+        ({"test": [*TEST, TRAIN[0]]}, f"test.tsv: 1 of {len(TEST) + 1} texts are in train too"),
         (
-            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets"]},
+            {"test": [row.replace("\t", '\t"', 1)[::-1].replace("\t", '\t"', 1)[::-1] for row in TEST]},
+            f"test.tsv: {len(TEST)} of {len(TEST)} texts are in quotation marks, which are read as part of the text; "
+            "save the file without quoting",
+        ),
+        (
+            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets"], "test": UNSEEN},
             "train: all rows of label 'pets' are held out for validation; give a validation file",
         ),
         ({"validation": TEST}, "test.tsv: every text is in validation too; accuracy says little"),
@@ -197,7 +204,7 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
             "remove invisible characters",
         ),
         (
-            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets", f"61\t{HELD_OUT}\tplants"]},
+            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets", f"61\t{HELD_OUT}\tplants"], "test": UNSEEN},
             "train: all rows of labels 'pets' and 'plants' are held out for validation; give a validation file",
         ),
         ({"train": [*TRAIN, "60\t \tpets"]}, "train.tsv: no row of label 'pets' has text"),

@@ -185,6 +185,15 @@ def test_java_taggers_on_ordinary_and_on_dangerous_text(name: str, reviews: list
 
 
 @needs_java
+@pytest.mark.parametrize("name", JVM)
+def test_java_taggers_keep_characters_above_ffff(name: str) -> None:
+    """Komoran and Kkma cut these into their UTF-16 code units, on which KoNLPy fails."""
+    for symbol in ("😀", "👍🏽", "👨\u200d👩\u200d👧", "𠮷"):
+        tokens = tokenizers.get(name).tokenize(f"영화가 최고예요{symbol} 추천")
+        assert tokens[0] == "영화" and symbol in "".join(tokens) and "추천" in tokens[-1]
+
+
+@needs_java
 def test_hannanum_tags_texts_with_many_quotation_marks() -> None:
     """For these, rows of NSMC, KoNLPy's Hannanum prints an error of Java and returns nothing."""
     tagger = tokenizers.get("hannanum")

@@ -637,6 +637,7 @@ def test_choices_that_descriptions_leave_open_are_options(tmp_path: Path) -> Non
         (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
         (("naver", "--sample", "--text", "true"), "--text 'true': no such choice; choose official or repaired"),
         (("naver", "--folder", "own", "--validation", "tail"), "--validation applies to NSMC only; with --folder, add"),
+        (("naver", "--folder", "own", "--text", "repaired"), "--text repaired undoes the quoting of NSMC's official"),
         (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "--corpus 'wmt14': has no translation pipeline"),
         (("translation", "--sample", "--case", "upper"), "--case 'upper': no such choice; choose lower, true or keep"),

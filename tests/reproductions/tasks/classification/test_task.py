@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -450,6 +451,12 @@ def test_each_line_gets_a_label_a_probability_and_weights(capsys: pytest.Capture
 def test_lines_without_a_known_token_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(answers(HOPS, "𓀀 𓀁\n정말 𓀀\n𓀀\n".encode())) == 3
     assert capsys.readouterr().err == "line 1: no token is in the vocabulary; the same for line 3\n"
+
+
+def test_decomposed_hangul_is_named_as_the_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    answers(HOPS, unicodedata.normalize("NFD", "정말\n").encode())
+    message = "line 1: no token is in the vocabulary; convert decomposed Hangul (NFD) to NFC\n"
+    assert capsys.readouterr().err == message
 
 
 def test_weights_of_a_network_without_attention_are_refused() -> None:
