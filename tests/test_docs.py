@@ -17,6 +17,7 @@ import typer
 import yaml
 
 from preprocessing import corpora
+from preprocessing.text.table import read_table
 from preprocessing.text.vocabulary import SPECIALS
 from reproductions.cli.app import app
 from reproductions.protocol.task import Task
@@ -157,6 +158,16 @@ def test_the_examples_of_preprocessing_run(tmp_path: Path, monkeypatch: pytest.M
     assert len(examples) == 6
     for example in examples:
         exec(example, {})
+
+
+def test_the_example_for_tables_from_spreadsheets_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = '번호,리뷰,감성\r\n7,"""정말"" 좋은\r\n\t영화, 최고",긍정\r\n8,별로,부정\r\n'
+    Path("reviews.csv").write_bytes(rows.encode("cp949"))
+    (example,) = CODE.findall((ROOT / "docs" / "own_data.md").read_text(encoding="utf-8"))
+    exec(example, {})
+    table = read_table(Path("train.tsv"))
+    assert table.texts == ['"정말" 좋은 영화, 최고', "별로"] and table.labels == ["긍정", "부정"]
 
 
 def test_the_readme_is_short() -> None:

@@ -136,7 +136,7 @@ def test_how_much_of_the_reviews_the_choices_leave() -> None:
     """As notes of `naver_preprocessing` have it."""
     rules, tokenizers = papers.load("naver_preprocessing").notes[:2]
 
-    def tokens_of(**choices: str) -> tuple[np.ndarray, np.ndarray]:
+    def tokens_of(**choices: Any) -> tuple[np.ndarray, np.ndarray]:
         """Tokens of each test review, without a limit, and all of them as ids."""
         rows = naver.prepare("nsmc", min_freq=5, **choices).splits["test"].sequences()
         return np.array([len(row) for row in rows]), np.concatenate(rows)
@@ -154,6 +154,12 @@ def test_how_much_of_the_reviews_the_choices_leave() -> None:
     assert f"{cut(jamo)} at 30 jamo" in tokenizers
     unknown = [f"{100 * np.mean(of == UNKNOWN_ID):.1f} %" for of in (of_words, ids)]
     assert f"{unknown[0]} of the words are unknown, but {unknown[1]} of Mecab's morphemes" in tokenizers
+    empty = tokens_of(clean=("hangul-only",))[0] == 0
+    lost = mean_right(sides("naver_preprocessing", "base")[0]) - mean_right(
+        sides("naver_preprocessing", "clean-hangul-only")[0]
+    )
+    loss = f"they are {(lost * empty).mean():.2f} of its loss of {lost.mean():.2f} points"
+    assert f"leaves {empty.sum()} test reviews without a token; {loss}" in tokenizers
 
 
 def test_what_two_hops_share_and_what_the_penalty_of_1_selects() -> None:
