@@ -9,10 +9,11 @@ import mxnet as mx
 import numpy as np
 import pytest
 from mxnet import autograd, nd
-from mxnet.gluon import Block
+from mxnet.gluon import Block, nn
 
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import named_parameters
+from gluon_attn.typing import Operators, Tensor
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
@@ -35,6 +36,17 @@ def initialize(block: Block, *inputs: nd.NDArray, scale: float = 0.5, seed: int 
         values = scale * generator.standard_normal(parameter.shape)
         parameter.set_data(array(np.abs(values) if name.endswith("running_var") else values, parameter.dtype))
     return block
+
+
+def parameters_of(block: Block) -> dict[str, np.ndarray]:
+    """The parameters by structural name, in float64."""
+    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Softmax over the last axis."""
+    powers: np.ndarray = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def copy_parameters(source: Block, target: Block) -> None:
@@ -77,6 +89,19 @@ def watch_graphs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
 
     monkeypatch.setattr(mx.gluon.block.ndarray, "CachedOp", Watched)
     return calls
+
+
+def watch_dropout(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Record the rate of each dropout that is applied from now on."""
+    rates: list[float] = []
+    apply = nn.Dropout.hybrid_forward
+
+    def recorded(block: nn.Dropout, F: Operators, x: Tensor) -> Tensor:
+        rates.append(block._rate)
+        return apply(block, F, x)
+
+    monkeypatch.setattr(nn.Dropout, "hybrid_forward", recorded)
+    return rates
 
 
 def dense(gradient: nd.NDArray) -> np.ndarray:

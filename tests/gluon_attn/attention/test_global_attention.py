@@ -20,7 +20,7 @@ from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore, dot, general
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal, parameters_of
 
 LENGTHS, MEMORY = [5, 1, 3], 6  # The longest is shorter than the memory: every sentence has padding.
 QUERY_UNITS, MEMORY_UNITS, HIDDEN = 4, 7, 8
@@ -74,10 +74,6 @@ def one_step(name: str, dtype: str = "float32", seed: int = 0) -> OneStep:
     block = OneStep(MECHANISMS[name]())
     block.cast(dtype)
     return initialize(block, *inputs_of(name, dtype=dtype), seed=seed)
-
-
-def parameters_of(block: HybridBlock) -> dict[str, np.ndarray]:
-    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
 
 
 def initialized_score(name: str) -> HybridBlock:

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mxnet.gluon import HybridBlock
 
 from gluon_attn.attention.intra import IntraAttention
 from gluon_attn.attention.masks import additive_mask
-from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, initialize, normal
+from tests.gluon_attn.support import array, initialize, normal, parameters_of, softmax
 
 UNITS, IN, HIDDEN, BATCH = 3, 4, 5, 2
-Weights = dict[str, np.ndarray]
-
-
-def parameters_of(block: HybridBlock) -> Weights:
-    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
 
 
 @pytest.mark.parametrize("hybridized", [False, True])

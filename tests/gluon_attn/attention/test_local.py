@@ -12,14 +12,9 @@ from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.multiplicative import DotScore
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, initialize, normal
+from tests.gluon_attn.support import array, initialize, normal, parameters_of, softmax
 
 UNITS = 4
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
 
 
 def monotonic(query: np.ndarray, memory: np.ndarray, step: int, radius: int) -> np.ndarray:
@@ -79,7 +74,7 @@ def test_local_p_is_a_gaussian_around_a_predicted_position(
     step = nd.zeros((len(lengths), 1))
     queries = array(query[:, None])
     initialize(attention, queries, array(memory), mask, step, scale=2.0, seed=seed)
-    parameters = {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(attention)}
+    parameters = parameters_of(attention)
     assert set(parameters) == {"hidden.weight", "place.weight"}
     weights = attention(queries, array(memory), mask, step).asnumpy()[:, 0]
     np.testing.assert_array_equal(attention(queries, array(memory), mask, step + 7).asnumpy()[:, 0], weights)

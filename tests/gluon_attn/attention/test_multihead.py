@@ -13,15 +13,10 @@ from mxnet import nd
 from gluon_attn.attention.multihead import CrossAttention, SelfAttention
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_arrays
-from tests.gluon_attn.support import array, initialize, normal
+from tests.gluon_attn.support import array, initialize, normal, softmax
 
 UNITS, HEADS = 12, 3
 HIDDEN = -1e18
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def oracle(

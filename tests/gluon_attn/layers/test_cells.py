@@ -12,18 +12,20 @@ from mxnet.gluon import HybridBlock, rnn
 
 from gluon_attn.layers.cells import StepGRU, StepLSTM, unstack
 from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
-from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, check_numeric_gradients, every_parameter_learns, initialize, normal
+from tests.gluon_attn.support import (
+    array,
+    check_numeric_gradients,
+    every_parameter_learns,
+    initialize,
+    normal,
+    parameters_of,
+)
 
 UNITS, IN, CONTEXT, MEMORY, STEPS, BATCH = 3, 4, 5, 6, 2, 2
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
-
-
-def parameters_of(block: HybridBlock) -> dict[str, np.ndarray]:
-    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
 
 
 # --- steps of a sequence ---

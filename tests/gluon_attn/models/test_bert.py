@@ -14,7 +14,14 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.models.bert import POOLINGS, Bert, BertClassifier, BertForPretraining
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_same_outputs, every_parameter_learns, initialize, numbers
+from tests.gluon_attn.support import (
+    array,
+    assert_same_outputs,
+    every_parameter_learns,
+    initialize,
+    numbers,
+    watch_dropout,
+)
 
 SIZE, UNITS, HEADS, LENGTH = 30, 16, 2, 12
 LENGTHS = array([7, 4, 5], "float32")
@@ -184,6 +191,16 @@ def test_dropout_is_active_in_training() -> None:
     with autograd.record():
         first, second = (model(IDS, SEGMENTS, LENGTHS, PLACES, TARGETS, TOGETHER).losses for _ in range(2))
     assert not np.allclose(first.asnumpy(), second.asnumpy())
+
+
+def test_dropout_is_applied_to_the_embeddings_every_sublayer_and_the_classifier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = BertClassifier(encoder(dropout=0.3), units=UNITS, heads=HEADS, classes=2, dropout=0.25)
+    initialize(model, IDS, LENGTHS)
+    rates = watch_dropout(monkeypatch)
+    model(IDS, LENGTHS)
+    assert rates == [0.3] * (1 + 2 * 2) + [0.25]
 
 
 def test_an_unknown_pooling_is_refused() -> None:

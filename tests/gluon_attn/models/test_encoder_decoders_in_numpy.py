@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.attention.test_multihead import oracle as multi_head
 from tests.gluon_attn.layers.test_encoders import recurrence
 from tests.gluon_attn.models.encoder_decoders import (
@@ -19,18 +18,13 @@ from tests.gluon_attn.models.encoder_decoders import (
     model_of,
     parameter_gradients,
 )
-from tests.gluon_attn.support import normal
+from tests.gluon_attn.support import normal, parameters_of, softmax
 
 Weights = dict[str, np.ndarray]
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
 
 
 def below(w: Weights, prefix: str) -> Weights:
@@ -207,7 +201,7 @@ def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: 
     model = model_of(name)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     nll, gradients = parameter_gradients(model, PAIRS.arrays(more_source=2, more_target=1))
-    w = {key: one.data().asnumpy().astype(np.float64) for key, one in named_parameters(model)}
+    w = parameters_of(model)
     for row, expected in enumerate(plain_losses(name, w)):
         np.testing.assert_allclose(nll[row, : len(expected)], expected, rtol=1e-4, atol=1e-5)
     for key, gradient in gradients.items():

@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.errors import UsageError
 from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal, parameters_of, softmax
 
 UNITS, IN, HIDDEN, BATCH, STEPS = 3, 4, 5, 2, 6
 Weights = dict[str, np.ndarray]
@@ -44,17 +44,8 @@ def fresh(window: int, dtype: str = "float32") -> list[nd.NDArray]:
     return [nd.zeros(shape, dtype=dtype) for shape in LSTMN(UNITS, IN, window).state_shapes(BATCH)]
 
 
-def parameters_of(block: HybridBlock) -> Weights:
-    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
-
-
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
 
 
 def plain_lstmn(w: Weights, sequence: np.ndarray, window: int | None) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -15,6 +15,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.models import show_attend_tell
 from gluon_attn.models.show_attend_tell import ATTENTIONS, ShowAttendTell
 from gluon_attn.training.checkpoint import named_parameters
+from tests.gluon_attn.support import parameters_of, softmax, watch_dropout
 
 SIZES: dict[str, Any] = {
     "channels": 6,
@@ -48,13 +49,9 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def softmax(x: np.ndarray) -> np.ndarray:
-    return np.exp(x) / np.exp(x).sum()
-
-
 def test_soft_attention_is_the_papers() -> None:
     network = model("soft", penalty=0.7)
-    p = {name: parameter.data().asnumpy().astype(float) for name, parameter in named_parameters(network)}
+    p = parameters_of(network)
     losses, nll = network(images(), LENGTHS, WORDS, TARGETS)
     a = images().asnumpy().astype(float)[0]
     h, c = np.split(np.tanh(p["initial.weight"] @ a.mean(axis=0) + p["initial.bias"]), 2)
@@ -73,6 +70,13 @@ def test_soft_attention_is_the_papers() -> None:
         log_p = np.log(softmax(p["output.weight"] @ features + p["output.bias"]))
         assert nll[0, step].asscalar() == pytest.approx(-log_p[target], abs=1e-4)
     assert losses[0, 4].asscalar() == pytest.approx(0.7 * ((1 - total) ** 2).sum(), abs=1e-4)
+
+
+def test_dropout_is_applied_to_annotations_words_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = model("soft", dropout=0.25, feature_dropout=0.5)
+    rates = watch_dropout(monkeypatch)
+    network(images(), LENGTHS, WORDS, TARGETS)
+    assert rates == [0.5, 0.25, 0.5]
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

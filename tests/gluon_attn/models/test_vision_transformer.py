@@ -13,11 +13,11 @@ from mxnet import autograd, nd
 from scipy.special import erf
 
 from gluon_attn.errors import UsageError
-from gluon_attn.layers.images import GridPositions
+from gluon_attn.layers.images import ConvolutionalStem, GridPositions
 from gluon_attn.models.resnet import ResNet
 from gluon_attn.models.vision_transformer import VisionTransformer
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import initialize, normal
+from tests.gluon_attn.support import initialize, normal, parameters_of, softmax, watch_dropout
 
 SMALL: dict[str, Any] = {
     "size": 8, "patch": 2, "units": 12, "layers": 2, "heads": 3, "hidden_units": 20, "classes": 5
@@ -36,18 +36,9 @@ def vit(**changed: Any) -> VisionTransformer:
     return initialize(VisionTransformer(**{**SMALL, **changed}), IMAGES, scale=0.3)
 
 
-def parameters(block: Any) -> dict[str, np.ndarray]:
-    return {name: parameter.data().asnumpy().astype(np.float64) for name, parameter in named_parameters(block)}
-
-
 def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
     centered = x - x.mean(axis=-1, keepdims=True)
     return centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + 1e-5) * gamma.ravel() + beta.ravel()
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    powers = np.exp(x - x.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def oracle(images: np.ndarray, own: dict[str, np.ndarray], grid: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -80,11 +71,33 @@ def oracle(images: np.ndarray, own: dict[str, np.ndarray], grid: int = 4) -> tup
 
 def test_it_computes_the_equations_of_the_paper() -> None:
     model = vit()
-    expected, weights = oracle(IMAGES.asnumpy().astype(np.float64), parameters(model))
+    expected, weights = oracle(IMAGES.asnumpy().astype(np.float64), parameters_of(model))
     np.testing.assert_allclose(model(IMAGES).asnumpy(), expected, rtol=1e-4, atol=1e-4)
     logits, computed = model.attend(IMAGES)
     np.testing.assert_allclose(logits.asnumpy(), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(computed.asnumpy(), weights, rtol=1e-3, atol=1e-5)
+
+
+def test_with_mean_pooling_the_head_reads_the_mean_over_all_positions() -> None:
+    model = vit(pooling="mean")
+    states: list[np.ndarray] = []
+    model.norm.register_forward_hook(lambda block, inputs, output: states.append(output.asnumpy()))
+    logits = model(IMAGES).asnumpy()
+    own = parameters_of(model)
+    (normed,) = states
+    expected = normed.mean(axis=0) @ own["output.weight"].T + own["output.bias"]
+    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_stem_takes_the_largest_value_of_each_window() -> None:
+    stem = ConvolutionalStem((1,))
+    stem.initialize()
+    kernel = np.zeros((1, 3, 3, 3), np.float32)
+    kernel[0, 0, 1, 1] = 1.0
+    stem.layers[0].weight.set_data(nd.array(kernel))
+    positive = np.pad(np.maximum(IMAGES.asnumpy()[:, 0], 0), ((0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(positive, (3, 3), axis=(1, 2))[:, ::2, ::2]
+    np.testing.assert_allclose(stem(IMAGES).asnumpy()[:, 0], windows.max(axis=(3, 4)), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("changed", KINDS)
@@ -133,7 +146,7 @@ def test_positions_in_two_dimensions_share_rows_and_columns() -> None:
     assert (grid[:, :, :6] == grid[:, :1, :6]).all() and (grid[:, :, 6:] == grid[:1, :, 6:]).all()
     assert (grid[0, 0] != grid[1, 1]).all()
     one = vit().position_vectors()
-    assert one is not None and (one == parameters(vit())["positions.table"].astype(np.float32)).all()
+    assert one is not None and (one == parameters_of(vit())["positions.table"].astype(np.float32)).all()
     assert vit(positions="none").position_vectors() is None
 
 
@@ -144,7 +157,7 @@ def test_a_grid_has_positions_of_one_dimension_or_two() -> None:
 
 def test_relative_positions_are_in_every_layer_and_replace_those_of_the_input() -> None:
     model = vit(positions="relative")
-    names = [name for name in parameters(model) if name.endswith("relative.vectors")]
+    names = [name for name in parameters_of(model) if name.endswith("relative.vectors")]
     assert len(names) == len(model.encoder) and model.positions is None
     vectors = model.encoder[0].attention.relative.vectors
     assert vectors.shape == (2 * 17 - 1, 4)
@@ -161,6 +174,13 @@ def test_dropout_is_active_in_training() -> None:
     assert (model(IMAGES) == model(IMAGES)).asnumpy().all()
     with autograd.train_mode():
         assert (model(IMAGES) != model(IMAGES)).asnumpy().any()
+
+
+def test_dropout_is_applied_to_the_embeddings_and_every_sublayer(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = vit(dropout=0.3)
+    rates = watch_dropout(monkeypatch)
+    model(IMAGES)
+    assert rates == [0.3] * (1 + 2 * SMALL["layers"])
 
 
 @pytest.mark.parametrize(

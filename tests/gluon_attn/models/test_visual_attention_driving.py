@@ -10,6 +10,7 @@ from mxnet import autograd, nd
 from gluon_attn.errors import UsageError
 from gluon_attn.models.visual_attention_driving import ConvolutionalDriver, LastSteering, RecurrentDriver, unattended
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
+from tests.gluon_attn.support import watch_dropout
 
 SIZES = {"channels": (2, 3, 3, 4, 4), "height": 16, "width": 32}
 STEPS, UNITS, BATCH = 3, 5, 2
@@ -124,6 +125,24 @@ def test_dropout_is_active_in_training_alone() -> None:
     with autograd.train_mode():
         first, second = (network(frames(), *beginning()).degrees.asnumpy() for _ in range(2))
     assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(("attention_units", "rates"), [(4, [0.5] * STEPS + [0.25]), (0, [0.5, 0.25])])
+def test_dropout_is_applied_to_what_the_lstm_reads_and_to_its_states(
+    attention_units: int, rates: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = recurrent(attention_units, dropout=0.25, feature_dropout=0.5)
+    applied = watch_dropout(monkeypatch)
+    network(frames(), *beginning())
+    assert applied == rates
+
+
+def test_dropout_is_applied_to_the_hidden_layer_of_a_network_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = ConvolutionalDriver(**SIZES, units=UNITS, dropout=0.25)
+    network.initialize()
+    applied = watch_dropout(monkeypatch)
+    network(frames())
+    assert applied == [0.25]
 
 
 def test_the_penalty_is_least_for_even_attention() -> None:
