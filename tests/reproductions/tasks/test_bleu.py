@@ -29,6 +29,11 @@ def test_empty_translations_are_counted_and_score_zero() -> None:
     assert bleu(counts.sum(axis=0)) == 0
 
 
+def test_of_several_references_all_n_grams_and_the_closest_length_count() -> None:
+    counts = Bleu("none").counts(["a dog runs"], [["a cat", "the dog runs", "a dog"]])
+    assert counts.tolist() == [[3, 2, 0, 0, 3, 2, 1, 0, 3, 3]]
+
+
 def test_korean_is_counted_in_morphemes() -> None:
     one, other = Bleu("ko-mecab").counts(["학교에서 공부했다."], ["학교에서 공부했다."])[0][4], 2
     assert one > other
@@ -56,11 +61,21 @@ def test_chrf_is_between_zero_and_one_hundred() -> None:
     assert np.isclose(chrf(["zzz"], ["abc"]), 0)
 
 
+def test_chrf_is_the_f_score_of_character_n_grams_that_weighs_recall_twice() -> None:
+    """All n-grams of the shorter text are right: precision is 1."""
+    recall = np.mean([(7 - n) / (9 - n) for n in range(1, 7)])
+    assert chrf(["ABCDEF"], ["abcdefgh"]) == pytest.approx(100 * 5 * recall / (4 + recall))
+
+
 def test_bleu_of_captions_is_not_smoothed_and_that_of_translations_is() -> None:
     """No 4-gram is right."""
     totals = np.array([4, 2, 1, 0, 6, 5, 4, 3, 6, 6])
     assert bleu_up_to(totals, 4) == 0.0 and bleu_up_to(totals, 3) == pytest.approx(100 * (4 / 6 * 2 / 5 / 4) ** (1 / 3))
     assert bleu(totals) == pytest.approx(100 * (4 / 6 * 2 / 5 / 4 / (2 * 3)) ** (1 / 4))
+
+
+def test_captions_shorter_than_their_references_are_penalised() -> None:
+    assert bleu_up_to(np.array([3, 2, 1, 0, 3, 2, 1, 0, 3, 6]), 2) == pytest.approx(100 * np.exp(1 - 6 / 3))
 
 
 def test_published_translations_are_scored_without_case() -> None:

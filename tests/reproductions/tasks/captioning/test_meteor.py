@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -34,6 +37,39 @@ def test_the_score_of_several_captions_is_that_of_the_sum_of_their_counts() -> N
 def test_nothing_matches() -> None:
     assert meteor(np.array([3, 4, 1, 1, *[0] * 19])) == 0.0
     assert meteor(np.zeros(COUNTS)) == 0.0
+
+
+class Program:
+    """Prints these counts, one line for each caption."""
+
+    def __init__(self, printed: np.ndarray) -> None:
+        self.lines = iter(printed.astype(float).tolist())
+        self.asked: list[tuple[str, list[str]]] = []
+        self.ended: list[str] = []
+        self.meteor_p = SimpleNamespace(
+            kill=lambda: self.ended.append("kill"), communicate=lambda: self.ended.append("communicate")
+        )
+
+    def _stat(self, caption: str, references: list[str]) -> str:
+        self.asked.append((caption, references))
+        return " ".join(map(str, next(self.lines))) + "\n"
+
+
+def test_only_a_caption_that_is_aligned_as_a_whole_and_in_order_has_no_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = PRINTED.copy()
+    printed[:, 20] = 1, 1, 2
+    printed[2, 21:] = printed[2, :2]  # All its words are, but in another order; of the second caption some are.
+    program = Program(printed)
+    module = ModuleType("pycocoevalcap.meteor.meteor")
+    monkeypatch.setattr(module, "Meteor", lambda: program, raising=False)
+    for one in (ModuleType("pycocoevalcap"), ModuleType("pycocoevalcap.meteor"), module):
+        monkeypatch.setitem(sys.modules, one.__name__, one)
+    found = counts([["a", "dog", "runs"], [], ["two", "birds"]], [[["one"], ["a", "dog"]], [["two"]], [["three"]]])
+    printed[0, 20] = 0
+    np.testing.assert_array_equal(found, printed)
+    assert found.dtype == np.int32
+    assert program.asked == [("a dog runs", ["one", "a dog"]), (".", ["two"]), ("two birds", ["three"])]
+    assert program.ended == ["kill", "communicate"]
 
 
 @pytest.mark.slow
