@@ -119,6 +119,7 @@ def test_one_seed_is_refused() -> None:
 
 def test_holms_adjustment_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
     assert holm([]) == []
 
 

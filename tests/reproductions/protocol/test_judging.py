@@ -248,6 +248,10 @@ def test_two_deterministic_variants_are_judged_by_items(tmp_path: Path) -> None:
     assert claim.p == pytest.approx(math.erfc(claim.effect / error / math.sqrt(2)), rel=1e-6)
     (one_side,) = conclude(paper, without_random_part("straight"), outcomes)[1]
     assert one_side.verdict == "not judged"
+    beyond = replace(REPRODUCTION, claims=(replace(BETTER, margin=9.0),))
+    (by_margin,) = conclude(beyond, without_random_part("straight", "curved"), outcomes)[1]
+    assert (by_margin.verdict, by_margin.ci95) == ("inconclusive", claim.ci95_items)
+    assert by_margin.p == pytest.approx(math.erfc((claim.effect - 9.0) / error / math.sqrt(2)), rel=1e-6)
 
 
 def test_an_effect_on_a_single_item_is_not_judged(tmp_path: Path) -> None:
@@ -362,6 +366,8 @@ def test_holm_names_the_verdicts_that_a_correction_would_change() -> None:
     )
     assert after_holm([clear, weak]) == []
     assert after_holm([clear, weak, replace(open_, p=0.4)]) == [weak]
+    good = replace(weak, id="good", verdict="supported")
+    assert after_holm([clear, good, replace(open_, p=0.4)]) == [good]
     assert after_holm([judged(p=None, verdict="supported")]) == []
 
 
