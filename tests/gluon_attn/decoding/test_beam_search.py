@@ -195,6 +195,8 @@ def test_no_sentences_have_no_translations_and_a_beam_fits_the_vocabulary() -> N
     assert find([model], source[:0], length[:0], beam=2, alpha=0.0) == []
     with pytest.raises(UsageError, match="a beam of 31 is wider than the vocabulary of 30 tokens"):
         find([model], source, length, beam=31, alpha=0.0)
+    with pytest.raises(UsageError, match="beam must be 1 or more, not 0"):
+        find([model], source, length, beam=0, alpha=0.0)
 
 
 @every_model
@@ -431,21 +433,22 @@ def test_different_networks_can_form_an_ensemble() -> None:
         assert hypotheses[row][0].ids == without_end(tuple(ids))
 
 
-class Undecided:
-    """Finds every token of six as likely as any other."""
+class Fixed:
+    """Gives each token the same probability at every step."""
 
-    @staticmethod
-    def start(source: nd.NDArray, length: nd.NDArray) -> tuple[Tensors, Tensors]:
+    def __init__(self, *log_p: float) -> None:
+        self.log_p = np.array(log_p, np.float32)
+
+    def start(self, source: nd.NDArray, length: nd.NDArray) -> tuple[Tensors, Tensors]:
         return (nd.zeros((len(source), 1)),), (nd.zeros((len(source), 1)),)
 
-    @staticmethod
-    def step(tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, None, Tensors]:
-        return nd.full((len(tokens), 6), -np.log(6)), None, state
+    def step(self, tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, None, Tensors]:
+        return array(np.tile(self.log_p, (len(tokens), 1))), None, state
 
 
 def test_of_equal_scores_the_first_hypothesis_and_the_first_token_come_first() -> None:
     found = beam_search(
-        [cast("EncoderDecoder", Undecided())],
+        [cast("EncoderDecoder", Fixed(*[-np.log(6)] * 6))],
         np.full((2, 3), 4, np.int32),
         np.full(2, 3, np.float32),
         beam=2,
@@ -456,3 +459,13 @@ def test_of_equal_scores_the_first_hypothesis_and_the_first_token_come_first() -
         excluded=(0, PADDING, BEGIN, END),
     )
     assert [[one.ids for one in hypotheses] for hypotheses in found] == [[(4, 4), (4, 5)]] * 2
+
+
+def test_tokens_that_all_models_find_unlikely_have_their_mean_probability() -> None:
+    """The probabilities are below the least number of 32 bits."""
+    ensemble = [Fixed(*[-1000.0] * 4, of_first, -300.0) for of_first in (-200.0, -201.0)]
+    source = np.full((1, 2), 4, np.int32)
+    (beams,) = find(ensemble, source, np.full(1, 2, np.float32), beam=2, alpha=0.0, max_steps=1)
+    assert [one.ids for one in beams] == [(4,), (5,)]
+    expected = [-200 + np.log((1 + np.exp(-1)) / 2), -300]
+    np.testing.assert_allclose([one.log_p for one in beams], expected, rtol=1e-6)

@@ -388,11 +388,11 @@ def test_metrics_lost_between_two_writes_are_written_again(
 def test_every_optimizer_is_resumed_exactly_or_refused_at_the_start(tmp_path: Path, optimizer: str) -> None:
     """MXNet's optimizers have no state, an array, several arrays, or numbers of their own."""
     recipe = replace(RECIPE, epochs=3, optimizer=optimizer, learning_rate=0.01)
-    try:
-        expected, _ = run_in(tmp_path / "whole", recipe=recipe)
-    except UsageError as refusal:
-        assert optimizer in str(refusal) and optimizer not in ("sgd", "adam")
+    if optimizer == "nadam":
+        with pytest.raises(UsageError, match=optimizer):
+            run_in(tmp_path / "whole", recipe=recipe)
         return
+    expected, _ = run_in(tmp_path / "whole", recipe=recipe)
     with pytest.raises(Interrupted):
         run_in(tmp_path / "parts", objective=interrupted_in(OBJECTIVE, 3, at="batches"), recipe=recipe)
     model, _ = run_in(tmp_path / "parts", recipe=recipe, resume=True)
