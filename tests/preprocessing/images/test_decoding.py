@@ -52,8 +52,20 @@ def test_of_an_animation_the_first_frame_is_used() -> None:
 
 
 def test_palettes_one_bit_and_grey_with_transparency_become_rgb() -> None:
-    for mode in ("P", "1", "L", "LA", "RGBA"):
-        assert decode(mode, saved(PHOTO.convert(mode), "png")).shape == (12, 20, 3)
+    pixels = np.asarray(PHOTO)
+    grey = np.asarray(PHOTO.convert("L"))
+    clear = np.full((12, 20), 60, np.uint8)
+    few = (pixels.astype(int) // 86 * 127).astype(np.uint8)  # 27 colours, which a palette can hold
+    black = grey < 100
+    for name, image, expected in (
+        ("palette", Image.fromarray(few).quantize(256), few),
+        ("one bit", Image.fromarray(~black), np.where(black, 0, 255)),
+        ("grey", Image.fromarray(grey), grey),
+        ("grey, transparent", Image.fromarray(np.dstack([grey, clear])), grey),
+        ("transparent", Image.fromarray(np.dstack([pixels, 0 * clear])), pixels),
+    ):
+        wanted = expected if expected.ndim == 3 else np.repeat(expected[..., None], 3, axis=2)
+        np.testing.assert_array_equal(decode(name, saved(image, "png")), wanted, err_msg=name)
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg", "gif", "tiff", "bmp", "webp"])
