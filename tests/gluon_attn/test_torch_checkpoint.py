@@ -48,6 +48,22 @@ def test_a_file_with_code_is_refused_and_the_code_does_not_run(tmp_path: Path) -
     assert not made.exists()
 
 
+@pytest.mark.parametrize(
+    "storage",
+    [
+        b"Vmodule\nctorch\nFloatStorage\nV0\nVcpu\nI1\nN",
+        b"Vstorage\nV<f4\nV0\nVcpu\nI1\nN",
+        b"Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI1\nVview\n",
+    ],
+)
+def test_what_is_stored_elsewhere_than_in_a_whole_array_is_refused(storage: bytes, tmp_path: Path) -> None:
+    """What has another kind, no type of a tensor, or is part of another storage, as opcodes of pickle."""
+    path = tmp_path / "weights.pth"
+    path.write_bytes(pickled(MAGIC, PROTOCOL, {}) + b"(" + storage + b"tQ.")
+    with pytest.raises(UsageError, match=r"no PyTorch checkpoint of tensors \(a storage of an unknown kind\)"):
+        read_tensors(path)
+
+
 def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
     whole = weights_path().read_bytes()
     for number, content in enumerate((b"", b"text", pickled(1, 2), whole[:-1], whole + b"x", whole[:50_000])):

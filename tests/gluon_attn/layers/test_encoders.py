@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 from mxnet.gluon import rnn
 
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder, LSTMEncoder, StatePreservingLSTM
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, normal, training_pass
@@ -125,6 +126,13 @@ def test_dropout_between_layers_is_active_in_training_only(cell: str, hybridized
     assert np.abs(training_pass(stacked, *inputs) - training_pass(stacked, *inputs)).max() > 1e-3
     np.testing.assert_array_equal(stacked(*inputs)[1].asnumpy(), stacked(*inputs)[1].asnumpy())
     np.testing.assert_array_equal(training_pass(single, *inputs), training_pass(single, *inputs))
+
+
+def test_an_unknown_cell_and_no_layers_are_refused() -> None:
+    with pytest.raises(UsageError, match="cell 'rnn' is unknown; choose one of gru, lstm"):
+        BidirectionalEncoder("rnn", units=3, layers=1, in_units=4)
+    with pytest.raises(UsageError, match="layers must be 1 or more, not 0"):
+        BidirectionalEncoder("gru", units=3, layers=0, in_units=4)
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])

@@ -13,6 +13,7 @@ from mxnet import autograd, nd
 
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import general, scaled_dot
+from gluon_attn.errors import UsageError
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import (
@@ -169,6 +170,20 @@ def variants(dropout: float = 0.0, attention_dropout: float = 0.0) -> list[tuple
         (f"as written, {name}", as_written(name, dropout, attention_dropout), fixed) for name in (*ATTENTIONS, None)
     ]
     return written + [(f"masked, {name}", masked(name, dropout, attention_dropout), any_length) for name in MASKED]
+
+
+@pytest.mark.parametrize(
+    ("pooling", "message"),
+    [
+        ("max", "pooling 'max' is unknown; choose attention, mean or last"),
+        ("attention", "pooling 'attention' needs an attention cell"),
+    ],
+)
+def test_pooling_that_is_unknown_or_lacks_its_attention_is_refused(pooling: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Masked(
+            vocabulary_size=VOCABULARY, embedding_units=EMBEDDING, units=UNITS, classes=3, dropout=0.0, pooling=pooling
+        )
 
 
 @pytest.mark.parametrize("which", range(len(ATTENTIONS) + 1 + len(MASKED)))
