@@ -314,6 +314,9 @@ def test_a_small_car_may_have_a_short_wheel_base(folder: Path) -> None:
     driving.pipeline(target=driving.INVERSE_RADIUS, car={"wheel_base": 0.3, "steering_ratio": 0.5})
     with pytest.raises(InputError, match="wheel_base 0: must be above 0"):
         driving.pipeline(target=driving.INVERSE_RADIUS, car={"wheel_base": 0})
+    for slip in (-0.1, float("inf"), float("nan")):
+        with pytest.raises(InputError, match=f"slip {slip}: must be 0 or above; choose 0 for a car that does not slip"):
+            driving.pipeline(target=driving.INVERSE_RADIUS, car={"slip": slip})
 
 
 def test_a_gap_can_divide_a_drive(folder: Path) -> None:

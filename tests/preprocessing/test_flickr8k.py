@@ -90,6 +90,13 @@ def test_an_image_in_two_of_karpathys_splits_is_refused(tmp_path: Path) -> None:
         run(karpathy(tmp_path, [first, *rest, {**first, "split": "test"}]))
 
 
+@pytest.mark.parametrize("sentences", [[], [{"raw": "A dog ."}, {"raw": " "}]])
+def test_an_image_of_karpathys_without_a_caption_is_refused(sentences: list[dict[str, str]], tmp_path: Path) -> None:
+    first, *rest = in_karpathys_layout()
+    with pytest.raises(InputError, match=f"{first['filename']} has an empty caption"):
+        run(karpathy(tmp_path, [{**first, "sentences": sentences}, *rest]))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

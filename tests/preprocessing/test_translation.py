@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,14 @@ def test_a_side_may_keep_its_case(results: dict[str, TranslationResult]) -> None
     cased = sample(source="en", target="fr", lowercase=False)
     assert cased.splits["test"].source.words(0)[0] == "The" != results["words"].splits["test"].source.words(0)[0]
     assert results["truecase"].splits["test"].target.words(0)[0].removesuffix("@@").islower()
+
+
+def test_a_pipeline_without_its_last_steps_has_no_vocabularies(tmp_path: Path) -> None:
+    whole = translation.prepare(own(tmp_path), source="en", target="de", cache=False).pipeline
+    result = replace(whole, steps=whole.steps[:1]).run(own(tmp_path), cache=False)
+    for side in ("source", "target"):
+        with pytest.raises(ValueError, match="no vocabulary was learned"):
+            getattr(result, f"{side}_vocabulary")
 
 
 def test_only_the_words_of_train_matter(tmp_path: Path) -> None:

@@ -135,6 +135,12 @@ def test_resizing_averages_and_does_not_change_images_of_that_size() -> None:
     assert halves.splits["train"].decoded[0].tolist() == [[[100] * 3]]
 
 
+def test_a_pipeline_that_does_not_normalize_has_no_inputs(files: CorpusFiles) -> None:
+    plain = pipeline(Resize(4, 4)).run(files, cache=False)
+    with pytest.raises(ValueError, match="pipeline images does not normalize"):
+        plain.inputs(plain.splits["train"].decoded)
+
+
 def test_normalized_train_has_mean_0_and_deviation_1(result: ImageResult) -> None:
     train = result.splits["train"]
     inputs = result.inputs(train.decoded)

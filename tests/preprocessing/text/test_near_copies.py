@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from preprocessing.errors import InputError
 from preprocessing.text import near_copies as near_copies_module
 from preprocessing.text.near_copies import NGRAM, SHORTEST, collapsed_key, near_copies
 
@@ -49,6 +50,15 @@ def test_nothing_is_near_nothing() -> None:
     assert near_copies([], [], 0.6).tolist() == []
     assert near_copies(["abcdefghij"], [], 0.6).tolist() == [False]
     assert near_copies(["short"], ["short"], 0.6).tolist() == [False], "too short to be compared by n-grams"
+
+
+def test_more_characters_than_fit_into_16_bits_are_refused() -> None:
+    """An n-gram would be taken for another."""
+    characters = "".join(map(chr, [*range(1, 0xD800), *range(0xE000, 0x12000)]))
+    fitting, one_more = characters[: 1 << 16], characters[: (1 << 16) + 1]
+    assert near_copies([fitting], [fitting], 0.6).tolist() == [True]
+    with pytest.raises(InputError, match="65537 different characters; compare fewer texts at once"):
+        near_copies([one_more], [one_more], 0.6)
 
 
 def test_pairs_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:

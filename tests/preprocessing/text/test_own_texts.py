@@ -261,6 +261,10 @@ def test_a_pipeline_that_does_not_tokenise_is_read_from_the_cache_as_it_was() ->
         assert result.data.vocabulary is None and result.train.tokens is None and result.train.encoded is None
         with pytest.raises(InputError, match="the texts are not tokenised yet"):
             _ = result.train.tokenized
+        with pytest.raises(ValueError, match="pipeline read learns no vocabulary"):
+            _ = result.vocabulary
+        with pytest.raises(ValueError, match="pipeline read does not tokenise"):
+            _ = result.tokenizer
 
 
 def test_a_copy_in_your_own_validation_file_is_none_in_train(tmp_path: Path) -> None:
