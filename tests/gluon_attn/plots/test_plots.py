@@ -1,28 +1,25 @@
-"""The figures: correct, legible, deterministic, with Hangul glyphs."""
+"""What all figures have in common: the same bytes each time, a watermark on request, Hangul, refusals in one line."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.image import imread
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
-    Score,
     positional_encoding,
     score_by_amount,
     score_by_length,
@@ -32,15 +29,10 @@ from gluon_attn.plots.curves import (
 )
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
 from gluon_attn.plots.forest import Group, forest, strips
-from gluon_attn.plots.heatmap import LONGEST_MATRIX, Matrix, __file__, attention_matrices, attention_matrix
+from gluon_attn.plots.heatmap import attention_matrices, attention_matrix
 from gluon_attn.plots.masks import masked_tokens
 from gluon_attn.plots.style import COLOURS, watermark
-
-SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
-EPOCHS = [
-    {"epoch": e, "train_loss": 0.5 / e, "validation_loss": 0.4 + 0.01 * e, "validation_accuracy": 84.0 + e}
-    for e in (1, 2, 3)
-]
+from tests.gluon_attn.plots.drawn import EPOCHS, SENTENCE, rows
 
 
 @pytest.fixture(autouse=True)
@@ -49,24 +41,6 @@ def warnings_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def rows(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
-    weights = np.random.RandomState(seed).gamma(0.5, size=shape)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def recorded(monkeypatch: pytest.MonkeyPatch, method: str, argument: str) -> list[Any]:
-    """The values of a keyword argument of a method of all axes, in the order of the calls."""
-    values: list[Any] = []
-    original = getattr(Axes, method)
-
-    def call(axes: Axes, *positional: Any, **named: Any) -> Any:
-        values.append(named.get(argument))
-        return original(axes, *positional, **named)
-
-    monkeypatch.setattr(Axes, method, call)
-    return values
 
 
 def draw_matrix(path: Path) -> None:
@@ -155,23 +129,6 @@ FIGURES = [
 ]
 
 
-def test_effects_are_on_a_logarithmic_scale_only_if_one_is_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scales, ticks = [], []
-    set_xscale, set_xticks = Axes.set_xscale, Axes.set_xticks
-    monkeypatch.setattr(
-        Axes, "set_xscale", lambda axes, *of, **to: scales.append((of, to)) or set_xscale(axes, *of, **to)
-    )
-    monkeypatch.setattr(Axes, "set_xticks", lambda axes, *of: ticks.append(of[1]) or set_xticks(axes, *of))
-    for lowest in (-0.99, -1.01):
-        effects = [("okt", (-0.5, lowest, -0.2))]
-        forest([Group("tokenizer", effects)], tmp_path / f"{lowest}.png", "accuracy points", linear=1.0)
-    assert scales == [(("symlog",), {"linthresh": 1.0})]
-    ((*names,),) = ticks
-    assert {"-10", "-2", "-1", "-0.5", "0", "0.5", "1"} <= set(names)
-
-
 def chunks(png: bytes) -> list[bytes]:
     names, at = [], 8
     while at < len(png):
@@ -228,105 +185,6 @@ def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize
     assert done.stdout.split() == ["True", "False", "False", "False"]
 
 
-def darkness_along_columns(path: Path) -> np.ndarray:
-    """The number of pixels per column that are as blue as the darkest cell."""
-    picture = imread(path)[:, :, :3]
-    return (np.abs(picture - np.array(to_rgb("#08306b"))).max(axis=2) < 0.02).sum(axis=0)
-
-
-def test_the_cell_of_the_largest_weight_is_the_darkest(tmp_path: Path) -> None:
-    centres = []
-    for column in (0, 13):
-        weights = np.full((14, 14), 0.1 / 13)
-        weights[:, column] = 0.9
-        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / "matrix.png")
-        dark = darkness_along_columns(tmp_path / "matrix.png")
-        centres.append(int(np.argmax(dark)) / len(dark))
-    assert centres[0] < 0.2
-    assert centres[1] > 0.7
-
-
-def test_nearly_uniform_attention_is_lighter_than_sharp_attention(tmp_path: Path) -> None:
-    attention_matrix(SENTENCE, SENTENCE, np.full((14, 14), 1 / 14), tmp_path / "uniform.png")
-    dark = darkness_along_columns(tmp_path / "uniform.png")
-    assert dark[: int(0.8 * len(dark))].sum() == 0
-
-
-def test_matrices_side_by_side_have_one_colour_scale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    limits = recorded(monkeypatch, "imshow", "vmax")
-    sharp = np.eye(14)
-    attention_matrices([Matrix(SENTENCE, SENTENCE, one) for one in (sharp, 0.1 * sharp + 0.9 / 14)], tmp_path / "x.png")
-    assert limits == [100, 100]
-
-
-def test_the_best_score_is_that_of_all_trainings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    labels = recorded(monkeypatch, "plot", "label")
-    score_by_minutes({"small": [[(1, 20.0), (2, 30.0)], [(1, 35.0), (2, 25.0)]]}, tmp_path / "x.png", "BLEU")
-    assert "small: 35.00 at best, all seeds" in labels and "other seeds" in labels
-
-
-def test_a_title_keeps_the_case_of_its_score(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    titles = recorded(monkeypatch, "set", "title")
-    for label in ("BLEU, test", "test accuracy (%)"):
-        score_by_amount({"x": {1: [1.0]}}, tmp_path / "x.png", "pairs", label)
-    assert [title for title in titles if title] == ["BLEU by pairs", "Test accuracy (%) by pairs"]
-
-
-def test_masked_cells_are_grey_and_have_no_number(tmp_path: Path) -> None:
-    above = np.triu(np.ones((14, 14), bool), 1)
-    causal = np.tril(np.ones((14, 14))) / np.arange(1, 15)[:, None]
-    pictures = []
-    for number, garbage in enumerate((0.0, 0.4)):
-        weights = np.where(above, garbage, causal)
-        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / f"{number}.png", masked=above)
-        pictures.append((tmp_path / f"{number}.png").read_bytes())
-    assert pictures[0] == pictures[1]
-    grey = np.abs(imread(tmp_path / "0.png")[:, :, :3] - np.array(to_rgb("#e9ebee"))).max(axis=2) < 0.01
-    cell = 0.42 * 150  # Inches times dots per inch.
-    assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # All pixels but the lines between the cells.
-
-
-@pytest.mark.parametrize(
-    ("options", "ringed"),
-    [
-        ({}, "mean: 87.00 % at epoch 3"),
-        ({"score": Score("loss", "loss")}, "mean: 0.41 at epoch 1"),
-        ({"selected_epochs": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
-    ],
-)
-def test_the_marked_epoch_is_the_best_or_the_selected_one(
-    options: dict[str, Any], ringed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[str] = []
-    legend = Figure.legend
-
-    def capture(figure: Figure, handles: list[object], labels: list[str], **options: object) -> object:
-        drawn.extend(labels)
-        return legend(figure, handles, labels, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Figure, "legend", capture)
-    training_curves({"mean": EPOCHS}, tmp_path / "curves.png", **options)
-    assert drawn == [ringed]
-
-
-@pytest.mark.parametrize(
-    "tokens",
-    [["가"], ["🧡", "$x$", "_{a}"], ["ㅋ" * 300, "감", "監"], [f"토큰{i}" for i in range(LONGEST_MATRIX)]],
-)
-def test_any_token_can_be_a_label(tokens: list[str], tmp_path: Path) -> None:
-    attention_matrix(tokens, tokens, rows((len(tokens), len(tokens))), tmp_path / "matrix.png")
-    height, width = imread(tmp_path / "matrix.png").shape[:2]
-    assert 100 < height < 5000
-    assert 100 < width < 5000
-    assert (tmp_path / "matrix.png").stat().st_size < 300 * 1024
-
-
-def test_hops_may_be_fewer_than_tokens(tmp_path: Path) -> None:
-    attention_matrix(["hop 1", "hop 2"], SENTENCE, rows((2, 14)), tmp_path / "hops.png")
-    height, width = imread(tmp_path / "hops.png").shape[:2]
-    assert width > height
-
-
 def test_characters_without_a_glyph_become_code_points() -> None:
     assert fonts.drawable("가 a 🧡") == "가 a U+1F9E1"
 
@@ -339,36 +197,51 @@ def test_each_variant_has_its_colour(tmp_path: Path) -> None:
         assert (np.abs(picture - wanted).max(axis=2) <= 8).sum() > 50, colour
 
 
-UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
-    (attention_matrix, (["가"], ["가", "나"], np.ones((1, 1)))),
-    (attention_matrix, ([], [], np.ones((0, 0)))),
-    (attention_matrix, (["가"], ["나"], np.array([[np.nan]]))),
-    (attention_matrix, (["가"], ["나"], np.array([[-0.1]]))),
-    (attention_matrix, (["가"] * 81, ["나"], np.ones((81, 1)))),
-    (attention_matrices, ([],)),
-    (partial(score_by_minutes, score_label="BLEU"), ({},)),
-    (partial(forest, label="points"), ([Group("none", [])],)),
-    (partial(strips, label="points"), ({"none": np.zeros(0)},)),
-    (training_curves, ({},)),
-    (training_curves, ({"a": []},)),
-    (training_curves, ({str(i): EPOCHS for i in range(4 * len(COLOURS) + 1)},)),
-    (partial(score_by_length, score_label="BLEU"), ({"encdec": [1.0]}, ["1", "2"])),
-    (partial(score_by_length, score_label="BLEU"), ({str(number): [1.0] for number in range(8)}, ["1"])),
-    (weights_histogram, ({},)),
-    (weights_by_distance, ({},)),
-    (weights_by_distance, ({"a": np.zeros(0)},)),
-    (weights_by_distance, ({"a": np.ones(2), "b": np.ones(3)},)),
-    (weights_by_distance, ({str(i): np.ones(2) for i in range(8)},)),
-    (entropy_and_agreement, ({"a": np.array([np.nan])}, {"a": np.array([0.5])})),
+MATRIX, CURVES, DISTANCE = "attention matrix: ", "training curves: ", "weights by distance: "
+UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...], str]] = [
+    (attention_matrix, (["가"], ["가", "나"], np.ones((1, 1))), MATRIX + "weights (1, 1) for 1 queries and 2 keys"),
+    (attention_matrix, ([], [], np.ones((0, 0))), MATRIX + "weights (0, 0) for 0 queries and 0 keys"),
+    (attention_matrix, (["가"], ["나"], np.array([[np.nan]])), MATRIX + "weights outside 0 to 1"),
+    (attention_matrix, (["가"], ["나"], np.array([[-0.1]])), MATRIX + "weights outside 0 to 1"),
+    (attention_matrix, (["가"], ["나"], np.array([[1.1]])), MATRIX + "weights outside 0 to 1"),
+    (attention_matrix, (["가"] * 81, ["나"], np.ones((81, 1))), MATRIX + "81 tokens cannot be read; draw at most 80"),
+    (attention_matrices, ([],), "attention matrices: none to draw"),
+    (partial(score_by_minutes, score_label="BLEU"), ({},), "score by minutes: 0 variants"),
+    (partial(score_by_amount, amount="pairs", label="BLEU"), ({},), "score by amount: 0 systems"),
+    (partial(forest, label="points"), ([Group("none", [])],), "forest: no effects to draw"),
+    (partial(strips, label="points"), ({"none": np.zeros(0)},), "strips: each name needs at least one value"),
+    (training_curves, ({},), CURVES + "each variant needs at least one epoch"),
+    (training_curves, ({"a": []},), CURVES + "each variant needs at least one epoch"),
+    (training_curves, (dict.fromkeys(map(str, range(29)), EPOCHS),), CURVES + "29 variants cannot be told apart"),
+    (
+        partial(score_by_length, score_label="BLEU"),
+        ({"encdec": [1.0]}, ["1", "2"]),
+        "scores by length: encdec needs 2 scores, not 1",
+    ),
+    (
+        partial(score_by_length, score_label="BLEU"),
+        ({str(number): [1.0] for number in range(8)}, ["1"]),
+        "scores by length: 8 variants cannot be told apart",
+    ),
+    (weights_histogram, ({},), "distributions: 0 samples"),
+    (weights_by_distance, ({},), DISTANCE + "0 names with no memories"),
+    (weights_by_distance, ({"a": np.zeros(0)},), DISTANCE + "1 names with [0] memories"),
+    (weights_by_distance, ({"a": np.ones(2), "b": np.ones(3)},), DISTANCE + "2 names with [2, 3] memories"),
+    (weights_by_distance, (dict.fromkeys(map(str, range(8)), np.ones(2)),), DISTANCE + "8 names with [2] memories"),
+    (
+        entropy_and_agreement,
+        ({"a": np.array([np.nan])}, {"a": np.array([0.5])}),
+        "distributions: a has no defined value",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("draw", "arguments"), UNDRAWABLE)
+@pytest.mark.parametrize(("draw", "arguments", "message"), UNDRAWABLE)
 def test_invalid_figures_are_refused_in_one_line_and_leave_no_file(
-    draw: Callable[..., None], arguments: tuple[object, ...], tmp_path: Path
+    draw: Callable[..., None], arguments: tuple[object, ...], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError) as refused:
-        draw(*arguments, tmp_path / "figure.png")
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}") as refused:
+        draw(*arguments, path=tmp_path / "figure.png")
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -395,13 +268,3 @@ def test_without_a_hangul_font_one_line_says_what_to_install(monkeypatch: pytest
     with pytest.raises(UsageError, match=r"koreanize-matplotlib") as refused:
         fonts.hangul_font()
     assert "\n" not in str(refused.value)
-
-
-def test_uniform_is_marked_only_where_all_keys_are_shown(tmp_path: Path) -> None:
-    """Weights on padding that is not shown are missing from the rows: one over the keys shown is not uniform."""
-    drawn = []
-    for name, share in (("all", 1.0), ("some", 0.6)):
-        attention_matrix(["a"], SENTENCE, np.full((1, 14), share / 14), tmp_path / f"{name}.png")
-        image = (255 * imread(tmp_path / f"{name}.png")[..., :3]).round().astype(int)
-        drawn.append(bool((abs(image - [0xD5, 0x5E, 0x00]).sum(axis=2) < 12).any()))
-    assert drawn == [True, False]
