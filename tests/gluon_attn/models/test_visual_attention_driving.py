@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mxnet as mx
 import numpy as np
 import pytest
@@ -12,11 +14,11 @@ from gluon_attn.models.visual_attention_driving import ConvolutionalDriver, Last
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import watch_dropout
 
-SIZES = {"channels": (2, 3, 3, 4, 4), "height": 16, "width": 32}
+SIZES: dict[str, Any] = {"channels": (2, 3, 3, 4, 4), "height": 16, "width": 32}
 STEPS, UNITS, BATCH = 3, 5, 2
 
 
-def recurrent(attention_units: int = 4, **sizes: object) -> RecurrentDriver:
+def recurrent(attention_units: int = 4, **sizes: Any) -> RecurrentDriver:
     mx.random.seed(1)
     network = RecurrentDriver(**{**SIZES, "units": UNITS, "attention_units": attention_units, "steps": STEPS, **sizes})
     network.initialize(mx.init.Xavier(magnitude=6))
