@@ -21,7 +21,13 @@ def rows(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
 
 def points(line: Line2D) -> list[tuple[float, float]]:
     """The points of a line, rounded to six decimals."""
-    return [(round(float(x), 6), round(float(y), 6)) for x, y in zip(*line.get_data(), strict=True)]
+    return [(round(x, 6), round(y, 6)) for x, y in np.asarray(line.get_xydata(), np.float64).tolist()]
+
+
+def pixels(axes: Axes) -> np.ndarray:
+    """The values of the one image in axes."""
+    (image,) = axes.images
+    return np.asarray(image.get_array())
 
 
 def labels(axes: Axes) -> list[str]:

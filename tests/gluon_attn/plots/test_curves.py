@@ -21,7 +21,7 @@ from gluon_attn.plots.curves import (
     training_curves,
     weights_by_distance,
 )
-from tests.gluon_attn.plots.drawn import EPOCHS, labels, points
+from tests.gluon_attn.plots.drawn import EPOCHS, labels, pixels, points
 
 
 def ticks(axes: Axes) -> list[tuple[float, str]]:
@@ -96,9 +96,8 @@ def test_positional_encodings_have_positions_as_rows(figures: list[Figure], tmp_
     code = np.linspace(-0.9, 0.9, 12).reshape(3, 4)
     positional_encoding(code, np.array([1.0, 0.5, 0.7]), tmp_path / "x.png")
     left, right, _ = figures[0].axes
-    (image,) = left.images
-    np.testing.assert_array_equal(image.get_array(), code)
-    assert image.get_clim() == (-1, 1), "white is 0"
+    np.testing.assert_array_equal(pixels(left), code)
+    assert left.images[0].get_clim() == (-1, 1), "white is 0"
     assert (left.get_ylabel(), left.get_xlabel()) == ("position", "dimension: sines, then cosines")
     assert points(right.lines[0]) == [(0, 1), (1, 0.5), (2, 0.7)]
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from gluon_attn.plots.heatmap import LONGEST_LABEL, LONGEST_MATRIX, Matrix, attention_matrices, attention_matrix
-from tests.gluon_attn.plots.drawn import SENTENCE, rows, written
+from tests.gluon_attn.plots.drawn import SENTENCE, pixels, rows, written
 
 
 def cells(axes: Axes) -> dict[tuple[int, int], str]:
@@ -24,7 +24,7 @@ def test_cells_have_the_weights_in_per_cent_queries_as_rows(figures: list[Figure
     weights = np.array([[0.7, 0.2, 0.1], [0.05, 0.15, 0.8]])
     attention_matrix(["a", "b"], ["x", "y", "z"], weights, tmp_path / "x.png", axis_labels=("target", "source"))
     axes, bar = figures[0].axes
-    np.testing.assert_allclose(axes.images[0].get_array(), 100 * weights)
+    np.testing.assert_allclose(pixels(axes), 100 * weights)
     expected = {(0, 0): "70", (0, 1): "20", (0, 2): "10", (1, 0): "5", (1, 1): "15", (1, 2): "80"}
     assert cells(axes) == expected
     on_dark = {text.get_text() for text in axes.texts if to_hex(text.get_color()) == "#ffffff"}

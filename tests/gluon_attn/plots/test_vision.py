@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.style import COLOURS
 from gluon_attn.plots.vision import attention_distance, filters, position_similarity
-from tests.gluon_attn.plots.drawn import labels
-
-
-def pictures(figure: Figure) -> list[np.ndarray]:
-    """The images of a figure, from left to right, row by row."""
-    return [np.asarray(image.get_array()) for axes in figure.axes for image in axes.images]
+from tests.gluon_attn.plots.drawn import labels, pixels
 
 
 def test_filters_are_grey_at_zero_and_use_the_whole_range(figures: list[Figure], tmp_path: Path) -> None:
@@ -26,7 +22,7 @@ def test_filters_are_grey_at_zero_and_use_the_whole_range(figures: list[Figure],
     components[1, 0, 1] = 0.0
     filters(components, np.array([0.5, 0.3, 0.049]), tmp_path / "x.png", columns=2)
     (figure,) = figures
-    drawn = pictures(figure)
+    drawn = [pixels(axes) for axes in figure.axes[:3]]
     for image, component in zip(drawn, components, strict=True):
         np.testing.assert_allclose(2 * image - 1, component / np.abs(component).max(), atol=1e-9)
     assert drawn[1][0, 1].tolist() == [0.5] * 3
@@ -39,7 +35,7 @@ def test_similarities_of_a_position_are_a_map_of_the_image(figures: list[Figure]
     position_similarity(similarity, tmp_path / "x.png")
     (figure,) = figures
     *maps, _ = figure.axes
-    np.testing.assert_array_equal([axes.images[0].get_array() for axes in maps], similarity.reshape(9, 3, 3))
+    np.testing.assert_array_equal(np.stack([pixels(axes) for axes in maps]), similarity.reshape(9, 3, 3))
     assert {axes.images[0].get_clim() for axes in maps} == {(-1, 1)}
     assert maps[0].get_position().y0 > maps[3].get_position().y0, "the first row of patches is at the top"
 
@@ -54,9 +50,7 @@ def test_distances_are_those_of_each_head_by_depth(figures: list[Figure], tmp_pa
         assert values.tolist() == wanted.ravel().tolist()
         assert layers.round().tolist() == np.repeat(np.arange(1, len(wanted) + 1), 2).tolist()
         assert np.ptp(layers - layers.round()) < 1e-9 and (layers != layers.round()).all(), "networks are side by side"
-        assert drawn.get_facecolor()[0, :3].tolist() == pytest.approx(
-            [int(COLOURS[number][at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        )
+        assert tuple(np.asarray(drawn.get_facecolor())[0, :3]) == to_rgb(COLOURS[number])
     assert labels(axes) == ["vit", "hybrid"] and axes.get_xticks().tolist() == [1, 2, 3]
 
 
