@@ -200,7 +200,7 @@ REPRODUCTION = Reproduction(
         ),
         Measured(
             "other-road",
-            "On a road never seen the error with attention (lambda 10) is less than that of always 0",
+            "On a road never seen before, the error with attention (lambda 10) is less than that of always 0",
             "ours",
             ("attention-10",),
             at_most(1.0, other=True),

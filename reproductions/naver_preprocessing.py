@@ -243,6 +243,7 @@ REPRODUCTION = Reproduction(
         "`no-leaks` has no test reviews in train, so both its accuracies are the same. `leaks` is about all test "
         "reviews, most of which have no copy in train; `leaks-copied`, on the 1 568 others, was added after scoring.",
         "With the stronger network (120 tokens), removing stop words by tag costs 1.91 points, the list of the Mecab "
-        "tutorial 0.23. With the post's network this list gains 0.30, perhaps as more other tokens fit (no claim).",
+        "tutorial 0.23. With the post's network this list gains 0.30, perhaps because more of the other tokens fit "
+        "into 30 (no claim).",
     ),
 )

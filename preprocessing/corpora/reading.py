@@ -65,10 +65,14 @@ def _looks_like(raw: bytes) -> str:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "; it looks like UTF-16, as Excel writes Unicode text"
     try:
-        korean = sum("가" <= character <= "힣" for character in raw.decode("cp949"))
+        raw.decode("cp949")
     except UnicodeDecodeError:
         return ""
-    return "; it looks like CP949 (EUC-KR), as Korean Windows writes it" if korean else ""
+    return "; it looks like CP949 (EUC-KR), as Korean Windows writes it" if _COMMON_SYLLABLE.search(raw) else ""
+
+
+_COMMON_SYLLABLE = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
+"""A Hangul syllable of KS X 1001. Others of CP949 are rare: an apostrophe of Windows-1252 and a letter look so."""
 
 
 def read_lines(path: Path, member: str | None = None, *, carriage_returns: bool = False) -> list[str]:

@@ -21,7 +21,7 @@ from preprocessing.arrays import DamagedError, digest, read_arrays, write_arrays
 from preprocessing.corpora.locate import user_cache
 from preprocessing.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
 _CARD, _CARD_SHA256 = "card.json", "card.sha256"
 _log = logging.getLogger(__name__)
 

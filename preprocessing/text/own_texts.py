@@ -48,11 +48,13 @@ def own_texts_of(folder: Path | str) -> CorpusFiles:
 
 
 def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
-    """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, and holds out validation rows if
-    no validation file is given; its other steps are the same."""
+    """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, holds out validation rows if no
+    validation file is given, and does not undo the quoting of NSMC's official files. Its other steps are the same."""
     splitters = (SplitByHash, SplitTail)  # either would replace a validation file that was given
     steps: list[Step] = [ReadTexts()]
     for step in pipeline.steps[1:]:
+        if step.name == "unquote":
+            continue
         steps.append(HoldOut() if isinstance(step, splitters) else step)
     if not any(isinstance(step, HoldOut) for step in steps):
         position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
@@ -216,14 +218,14 @@ def _quoted(path: Path, texts: Sequence[str]) -> list[str]:
 
 def _decomposed(path: Path, texts: Sequence[str]) -> list[str]:
     """A warning for Hangul in decomposed form, as in file names of macOS: analysers take it for unknown characters."""
-    lines = [line for line, text in enumerate(texts, start=2) if _DECOMPOSED.search(text)]
+    lines = [line for line, text in enumerate(texts, start=2) if DECOMPOSED.search(text)]
     if not lines:
         return []
     rows = f"{len(lines)} of {len(texts)} texts have Hangul in decomposed form (NFD)"
     return [f"{path.name}, line {lines[0]}: {rows}; most tokenizers need it composed, so convert the file to NFC"]
 
 
-_DECOMPOSED = re.compile(r"[\u1100-\u1112][\u1161-\u1175]")
+DECOMPOSED = re.compile(r"[\u1100-\u1112][\u1161-\u1175]")
 """A leading consonant and a vowel that NFC would compose to a syllable block."""
 
 

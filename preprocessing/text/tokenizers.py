@@ -220,8 +220,8 @@ class Okt(KoNLPyJVM):
 
 
 class InUtf16(KoNLPyJVM):
-    """Taggers that cut a character above U+FFFF into its two UTF-16 code units, which are not characters: those are
-    tokens of their own, and the text between them is tagged."""
+    """Taggers that cut a character above U+FFFF into its two UTF-16 code units, which are not characters. A run of such
+    characters is a token of its own, and the text around it is tagged."""
 
     def tokenize(self, text: str) -> list[str]:
         tokens = list[str]()
@@ -231,8 +231,10 @@ class InUtf16(KoNLPyJVM):
 
 
 _ABOVE_FFFF = re.compile("([\U00010000-\U0010ffff][\U00010000-\U0010ffff\u200d\ufe0f]*)")
-"""With the joiners and variation selectors of emoji."""
-_APART = "A run of characters above U+FFFF, such as emoji, is a token of its own."
+_APART = (
+    "Characters above U+FFFF, such as emoji, are not tagged: a run of them, with the joiners (U+200D) and variation "
+    "selectors (U+FE0F) after the first, is a token, however long."
+)
 
 
 class Komoran(InUtf16):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
 
 from gluon_attn.errors import UsageError
+from preprocessing.text.own_texts import DECOMPOSED
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.task import AnswerOptions
 
@@ -69,8 +69,8 @@ def name_unknown(lines: Sequence[Line], sequences: Sequence[np.ndarray]) -> None
     """Report on standard error the lines without a token that is in the vocabulary; ``sequences`` are their ids."""
     unknown = [line for line, ids in zip(lines, sequences, strict=True) if (ids == UNKNOWN_ID).all()]
     if numbers := [number for number, _ in unknown]:
-        composed = all(unicodedata.is_normalized("NFC", text) for _, text in unknown)
-        remedy = "" if composed else "; convert decomposed Hangul (NFD) to NFC"
+        decomposed = any(DECOMPOSED.search(text) for _, text in unknown)
+        remedy = "; convert decomposed Hangul (NFD) to NFC" if decomposed else ""
         print(f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}{remedy}", file=sys.stderr)
 
 

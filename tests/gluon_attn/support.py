@@ -43,6 +43,10 @@ def parameters_of(block: Block) -> dict[str, np.ndarray]:
     return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(block)}
 
 
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Softmax over the last axis."""
     powers: np.ndarray = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -19,13 +19,10 @@ from tests.gluon_attn.support import (
     initialize,
     normal,
     parameters_of,
+    sigmoid,
 )
 
 UNITS, IN, CONTEXT, MEMORY, STEPS, BATCH = 3, 4, 5, 6, 2, 2
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 # --- steps of a sequence ---

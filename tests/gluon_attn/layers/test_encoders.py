@@ -11,7 +11,16 @@ from mxnet.gluon import rnn
 from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder, LSTMEncoder, StatePreservingLSTM
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, normal, training_pass
+from tests.gluon_attn.support import (
+    array,
+    dense,
+    every_parameter_learns,
+    initialize,
+    normal,
+    parameters_of,
+    sigmoid,
+    training_pass,
+)
 
 LENGTHS = [5, 1, 3]
 KEYS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
@@ -20,10 +29,6 @@ KEYS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
 def encoder_of(cell: str, layers: int, dropout: float = 0.0) -> BidirectionalEncoder:
     block = BidirectionalEncoder(cell, units=3, layers=layers, in_units=4, dropout=dropout)
     return initialize(block, array(normal(1, 2, 4)), array([2], "float32"))
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def recurrence(cell: str, weights: dict[str, np.ndarray], inputs: np.ndarray) -> np.ndarray:
@@ -48,7 +53,7 @@ def recurrence(cell: str, weights: dict[str, np.ndarray], inputs: np.ndarray) ->
 
 
 def expected_states(encoder: BidirectionalEncoder, cell: str, layers: int, sentence: np.ndarray) -> np.ndarray:
-    parameters = {name: parameter.data().asnumpy().astype(np.float64) for name, parameter in named_parameters(encoder)}
+    parameters = parameters_of(encoder)
     states = sentence.astype(np.float64)
     for layer in range(layers):
         forwards, backwards = (

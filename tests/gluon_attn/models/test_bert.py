@@ -193,7 +193,7 @@ def test_dropout_is_active_in_training() -> None:
     assert not np.allclose(first.asnumpy(), second.asnumpy())
 
 
-def test_dropout_is_applied_to_the_embeddings_every_sublayer_and_the_classifier(
+def test_there_is_one_dropout_two_in_each_layer_and_that_of_the_classifier(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = BertClassifier(encoder(dropout=0.3), units=UNITS, heads=HEADS, classes=2, dropout=0.25)

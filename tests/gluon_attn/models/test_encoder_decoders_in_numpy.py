@@ -18,13 +18,9 @@ from tests.gluon_attn.models.encoder_decoders import (
     model_of,
     parameter_gradients,
 )
-from tests.gluon_attn.support import normal, parameters_of, softmax
+from tests.gluon_attn.support import normal, parameters_of, sigmoid, softmax
 
 Weights = dict[str, np.ndarray]
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def below(w: Weights, prefix: str) -> Weights:

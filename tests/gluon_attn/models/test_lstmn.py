@@ -37,6 +37,7 @@ from tests.gluon_attn.support import (
     normal,
     numbers,
     padded,
+    parameters_of,
     training_pass,
 )
 
@@ -90,10 +91,6 @@ def plain_states(name: str, w: Weights, ids: list[int]) -> np.ndarray:
     return plain_lstmn(its, embedded, WINDOW)[0] if name == "lstmn" else plain_lstm(its, embedded)
 
 
-def float64_parameters(model: HybridBlock) -> Weights:
-    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(model)}
-
-
 # --- the language model ---
 
 
@@ -116,7 +113,7 @@ def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: 
         output = model(INPUTS, TARGETS, *model.start(2))
         total = output.loss.sum()
     total.backward()
-    w = float64_parameters(model)
+    w = parameters_of(model)
     np.testing.assert_allclose(output.nll.asnumpy(), plain_losses(name, w), rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(output.loss.asnumpy(), output.nll.asnumpy())
     for key, parameter in named_parameters(model):
@@ -186,7 +183,7 @@ def test_the_weights_of_a_word_are_those_of_the_encoder(hybridized: bool) -> Non
     model.hybridize(hybridized)
     weights, after = model.attend(INPUTS, *model.start(2))
     weights = weights.asnumpy()
-    w = float64_parameters(model)
+    w = parameters_of(model)
     its = {key.removeprefix("reader."): values for key, values in w.items()}
     for row, ids in enumerate(INPUTS.asnumpy()):
         _, expected_rows = plain_lstmn(its, w["embedding.weight"][ids], WINDOW)
@@ -261,7 +258,7 @@ def test_logits_match_the_equations(name: str, hybridized: bool) -> None:
     model = classifier(name)
     model.hybridize(hybridized)
     output = numbers(model(padded(SENTENCES, 7, lambda count: np.full(count, 8)), lengths_of(SENTENCES)))
-    w = float64_parameters(model)
+    w = parameters_of(model)
     for row, ids in enumerate(SENTENCES):
         mean = plain_states(name, w, ids).mean(axis=0)
         hidden = np.maximum(w["hidden.weight"] @ mean + w["hidden.bias"], 0)

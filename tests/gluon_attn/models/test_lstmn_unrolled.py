@@ -13,7 +13,16 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.errors import UsageError
 from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal, parameters_of, softmax
+from tests.gluon_attn.support import (
+    array,
+    check_numeric_gradients,
+    dense,
+    initialize,
+    normal,
+    parameters_of,
+    sigmoid,
+    softmax,
+)
 
 UNITS, IN, HIDDEN, BATCH, STEPS = 3, 4, 5, 2, 6
 Weights = dict[str, np.ndarray]
@@ -42,10 +51,6 @@ def reading(window: int, steps: int = STEPS, dtype: str = "float32") -> Reading:
 
 def fresh(window: int, dtype: str = "float32") -> list[nd.NDArray]:
     return [nd.zeros(shape, dtype=dtype) for shape in LSTMN(UNITS, IN, window).state_shapes(BATCH)]
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def plain_lstmn(w: Weights, sequence: np.ndarray, window: int | None) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -15,7 +15,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.models import show_attend_tell
 from gluon_attn.models.show_attend_tell import ATTENTIONS, ShowAttendTell
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import parameters_of, softmax, watch_dropout
+from tests.gluon_attn.support import parameters_of, sigmoid, softmax, watch_dropout
 
 SIZES: dict[str, Any] = {
     "channels": 6,
@@ -43,10 +43,6 @@ def model(attention: str, *, hybrid: bool = False, **changed: Any) -> ShowAttend
     if hybrid:
         network.hybridize()
     return network
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def test_soft_attention_is_the_papers() -> None:

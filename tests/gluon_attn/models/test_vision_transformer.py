@@ -176,7 +176,7 @@ def test_dropout_is_active_in_training() -> None:
         assert (model(IMAGES) != model(IMAGES)).asnumpy().any()
 
 
-def test_dropout_is_applied_to_the_embeddings_and_every_sublayer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_one_dropout_and_two_in_each_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     model = vit(dropout=0.3)
     rates = watch_dropout(monkeypatch)
     model(IMAGES)

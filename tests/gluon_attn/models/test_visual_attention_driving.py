@@ -12,7 +12,7 @@ from mxnet import autograd, nd
 from gluon_attn.errors import UsageError
 from gluon_attn.models.visual_attention_driving import ConvolutionalDriver, LastSteering, RecurrentDriver, unattended
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import watch_dropout
+from tests.gluon_attn.support import sigmoid, watch_dropout
 
 SIZES: dict[str, Any] = {"channels": (2, 3, 3, 4, 4), "height": 16, "width": 32}
 STEPS, UNITS, BATCH = 3, 5, 2
@@ -52,9 +52,6 @@ def test_attention_and_lstm_are_those_of_the_equations() -> None:
     features = output.features.asnumpy()
     mean = features[:, 0].mean(axis=1)
     h, c = (np.tanh(mean @ p[f"first_{s}.weight"].T + p[f"first_{s}.bias"]) for s in "hc")
-
-    def sigmoid(x: np.ndarray) -> np.ndarray:
-        return 1 / (1 + np.exp(-x))
 
     for step in range(STEPS):
         query = h @ p["score.query.weight"].T + p["score.query.bias"]

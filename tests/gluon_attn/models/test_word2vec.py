@@ -17,7 +17,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.word_vectors import nearest
 from gluon_attn.models.word2vec import KINDS, Word2Vec
-from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, parameters_sha256
+from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.loop import fit
 from gluon_attn.training.negative_sampling import (
     Sampling,
@@ -32,7 +32,7 @@ from gluon_attn.training.negative_sampling import (
 )
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
-from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, parameters_of
 
 WORDS, UNITS = 12, 4
 EVERYTHING = 1e9  # A threshold so high that no word is left out.
@@ -189,7 +189,7 @@ def test_losses_match_the_equations(kind: str, hybridized: bool) -> None:
     model = model_of(kind)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     loss, examples = (output.asnumpy() for output in model(*arrays_of()))
-    w = {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(model)}
+    w = parameters_of(model)
     inputs = [one.asnumpy() for one in arrays_of()]
     np.testing.assert_allclose(loss, plain_loss(kind, w, inputs, SMALL), rtol=1e-4, atol=1e-5)
     contexts = inputs[4]

@@ -72,6 +72,14 @@ def test_the_last_readable_line_of_a_compressed_file_is_named(tmp_path: Path) ->
     assert caught.value.line is not None and 1_000 < caught.value.line < 20_000
 
 
+def test_english_of_windows_is_not_taken_for_korean(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("I don’t\n".encode("cp1252"))
+    with pytest.raises(InputError) as caught:
+        read_lines(path)
+    assert caught.value.reason == "invalid UTF-8 (byte 0x92: invalid start byte)"
+
+
 @pytest.mark.parametrize(
     ("raw", "line", "reason", "remedy"),
     [

@@ -219,6 +219,12 @@ def test_what_is_odd_is_named(parts: dict[str, list[str]], warning: str, tmp_pat
     assert result.warnings == [warning] and result.card["facts"]["warnings"] == [warning]
 
 
+def test_quotation_marks_of_own_texts_stay(tmp_path: Path) -> None:
+    rows = ['1\t"a film"\tart', "2\ta match\tnews"]
+    result = run(tmp_path, naver.pipeline(tokenizer="whitespace", min_freq=1, text="repaired"), test=rows)
+    assert result.test.text.tolist() == ['"a film"', "a match"] and result.test.words(0) == ['"a', 'film"']
+
+
 def test_nobody_is_told_to_fetch_their_own_file_again(tmp_path: Path) -> None:
     table(tmp_path / "test.tsv", TEST)
     for content in (f"{HEADER}\n1\tx\tart", f"{HEADER}\n", "1\tx\tart\n", f"{HEADER}\n1\tx\tart\n\xff"):
