@@ -534,19 +534,28 @@ def test_what_rnnsearch_loses_on_joined_captions() -> None:
     assert f"they have {shares}, {np.mean(small[2]):.2f} and {np.mean(plain[2]):.2f} of the length" in note
 
 
-def test_how_bleu_rises_in_the_longer_trainings_of_small_networks() -> None:
+@pytest.mark.parametrize(("paper", "trainings"), [("bahdanau2014", 12), ("cho2014", 9)])
+def test_how_bleu_rises_in_the_longer_trainings_of_small_networks(paper: str, trainings: int) -> None:
     """As a note of the table has it."""
-    second_half, last_four = [], []
-    for variant in papers.load("bahdanau2014").preset("cpu").variants:
-        if variant.recipe == SMALL_LONGER:
-            histories = [of_epochs(one) for one in records("bahdanau2014", variant.name)]
-            assert len(histories) == 3
-            second_half += [max(history) - max(history[:8]) for history in histories]
-            last_four += [max(history) - max(history[:12]) for history in histories]
-    assert len(second_half) == 12
-    note = papers.load("bahdanau2014").notes[0]
+    small = [variant for variant in papers.load(paper).preset("cpu").variants if variant.recipe == SMALL_LONGER]
+    histories = [of_epochs(one) for variant in small for one in records(paper, variant.name)]
+    assert len(histories) == trainings == 3 * len(small)
+    second_half = [max(history) - max(history[:8]) for history in histories]
+    last_four = [max(history) - max(history[:12]) for history in histories]
+    note = papers.load(paper).notes[0]
     assert f"rises by {min(second_half):.1f} to {max(second_half):.1f} points in the second half" in note
     assert f"by at most {max(last_four):.1f} in the last four epochs" in note
+
+
+def test_what_the_small_networks_of_cho2014_had_with_8_epochs() -> None:
+    """As a note of the table has it."""
+    before = published_at("ac2c668a", "cho2014")
+    assert {claim["id"]: claim["verdict"] for claim in before["claims"]} == dict.fromkeys(
+        ("everywhere", "maxout"), "supported"
+    )
+    bleus, note = of_test(before), papers.load("cho2014").notes[0]
+    assert f"`encdec-small` had {bleus['encdec-small']:.2f} BLEU, `start-only` {bleus['start-only']:.2f}, " in note
+    assert f"`plain-readout` {bleus['plain-readout']:.2f}; both claims were supported." in note
 
 
 def test_what_the_small_networks_had_with_8_epochs() -> None:
