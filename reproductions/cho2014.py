@@ -100,7 +100,14 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "Small networks have three seeds and 16 epochs.",
+        "Small networks have three seeds and 16 epochs. Validation BLEU rises by 2.7 to 5.1 points in the second half "
+        "of the training and by at most 1.3 in the last four epochs; since the learning rate decays to 0, that alone "
+        "does not show convergence. Before, they had 8 epochs and one seed, and were scored: `encdec-small` had 29.83 "
+        "BLEU, `start-only` 14.95, `plain-readout` 24.74; both claims were supported. The epochs were doubled after "
+        "this reading of the test split.",
+        "Networks that receive the source in their initial state only learn faster with embeddings of a variance of 1 "
+        "(`sutskever2014`), which these do not have: another initialisation may change the effect of `everywhere`. The "
+        "seeds of `start-only` differ most, with 26.02, 23.15 and 21.03 BLEU.",
         "The reset gate is applied elsewhere than in the paper: in the encoder after the product with the state, in "
         "the decoder before it and to the state only.",
     ),

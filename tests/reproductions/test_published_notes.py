@@ -547,7 +547,7 @@ def test_how_bleu_rises_in_the_longer_trainings_of_small_networks(paper: str, tr
     assert f"by at most {max(last_four):.1f} in the last four epochs" in note
 
 
-def test_what_the_small_networks_of_cho2014_had_with_8_epochs() -> None:
+def test_what_the_small_networks_of_cho2014_have_and_had_with_8_epochs() -> None:
     """As a note of the table has it."""
     before = published_at("ac2c668a", "cho2014")
     assert {claim["id"]: claim["verdict"] for claim in before["claims"]} == dict.fromkeys(
@@ -556,6 +556,9 @@ def test_what_the_small_networks_of_cho2014_had_with_8_epochs() -> None:
     bleus, note = of_test(before), papers.load("cho2014").notes[0]
     assert f"`encdec-small` had {bleus['encdec-small']:.2f} BLEU, `start-only` {bleus['start-only']:.2f}, " in note
     assert f"`plain-readout` {bleus['plain-readout']:.2f}; both claims were supported." in note
+    (side,) = sides("cho2014", "start-only")
+    first, second, third = (f"{bleu(one['bleu'].sum(axis=0)):.2f}" for one in side)
+    assert f"`start-only` differ most, with {first}, {second} and {third} BLEU" in papers.load("cho2014").notes[1]
 
 
 def test_what_the_small_networks_had_with_8_epochs() -> None:
