@@ -92,8 +92,8 @@ def _uncorrected(results: Sequence[Result]) -> str:
     lost, single = sum(len(after_holm(result.claims)) for result in results), sum(map(has_one_seed, definite))
     return (
         f"Verdicts are not corrected for multiple tests. Of the {len(definite)} claims that are supported or "
-        f"contradicted, {lost} would be inconclusive with Holm's correction within each paper, and {single} have one "
-        "seed; each page names them."
+        f"contradicted, {lost} would be inconclusive with Holm's correction within each paper, and {single} "
+        f"{'has' if single == 1 else 'have'} one seed; each page names them."
     )
 
 

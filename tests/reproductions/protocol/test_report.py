@@ -36,7 +36,7 @@ def test_below_the_table_stands_what_several_tests_at_once_would_change(own: Pat
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     publish(result(*three("curved"), claims=(*several, one_seed, judged(id="other", verdict="inconclusive", p=0.5))))
     text = "Of the 3 claims that are supported or contradicted, 1 would be inconclusive with Holm's correction within "
-    assert f"{text}each paper, and 1 have one seed; each page names them." in papers_markdown().splitlines()[-1]
+    assert f"{text}each paper, and 1 has one seed; each page names them." in papers_markdown().splitlines()[-1]
 
 
 def test_a_claim_that_waits_for_an_ensemble_is_not_said_to_wait_for_training(own: Path) -> None:
