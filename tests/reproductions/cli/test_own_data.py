@@ -153,7 +153,7 @@ def test_other_files_and_another_order_of_them_have_runs_of_their_own(
     trained: tuple[Project, Answer, Answer], tmp_path: Path
 ) -> None:
     project = trained[0]
-    other = table(tmp_path / "a.tsv", 81)
+    other = table(tmp_path / "a.tsv", 70)
     options = ("score", project.script, *PRESET, "--runs", project.runs, "--seed", 1, "--test", project.test)
     refusal = gluon_attn(*options, "--train", other).refusal
     typed = shlex.join(["--train", str(other), "--test", str(project.test)])
