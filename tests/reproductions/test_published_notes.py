@@ -130,6 +130,7 @@ def test_what_60_tokens_are_worth() -> None:
     assert words in papers.load("naver_preprocessing").notes[1]
 
 
+@pytest.mark.timeout(1200)  # the corpus is tokenised eight times
 @pytest.mark.corpus("nsmc")
 @pytest.mark.slow
 def test_how_much_of_the_reviews_the_choices_leave() -> None:
