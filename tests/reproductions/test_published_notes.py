@@ -352,7 +352,7 @@ def test_how_many_test_pairs_are_of_two_films() -> None:
     note = papers.load("devlin2018").notes[0]
     assert len(test) // 2 == len(one["told"])
     assert f"{apart:.2f} % of the test pairs are of two films" in note
-    assert f"`pretraining` has an accuracy of {100.0 * one['told'].mean():.2f} %" in note
+    assert f"`pretraining` has {100.0 * one['told'].mean():.2f} % accuracy" in note
 
 
 def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
