@@ -13,6 +13,7 @@ from gluon_attn.plots.curves import training_curves as draw_training_curves
 from preprocessing.pipeline.ragged import strings_in
 from reproductions.attention_viewer import viewer
 from reproductions.attention_viewer.viewer import Review
+from reproductions.protocol.claims import Effect
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Draw, Ensemble, Groups
 from reproductions.protocol.results import Row
@@ -60,6 +61,18 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
     right = predicted == first["label"]
     arrays = {name: first[name] for name in ("label", "seen_in_train")}
     return Evaluation({"accuracy": per_cent(right)}, {"probability": probability, "right": right, **arrays})
+
+
+def gained_by_averaging(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect | None:
+    """Gain of the first system in accuracy points if the probabilities of one network of each other system are averaged
+    with those of its own, for the seeds that all have; None if there is none."""
+    systems = [{outcome.seed: outcome for outcome in system} for system in (first, *others)]
+    together = [[system[seed] for system in systems] for seed in systems[0] if all(seed in each for each in systems)]
+    if not together:
+        return None
+    right = np.mean([combined(members).predictions["right"] for members in together], axis=0)
+    alone = np.mean([members[0].predictions["right"] for members in together], axis=0)
+    return Effect(bootstrap(100.0 * (right - alone), seed=0), "accuracy points, averaged minus alone", "reviews")
 
 
 def averaged(members: str, beside: Reported | None = None, seeds: tuple[int, ...] = ()) -> Ensemble:
