@@ -223,6 +223,8 @@ REPRODUCTION = Reproduction(
         "`wide` and `vectors` differ only in the initialisation of their embeddings. What word vectors add is more "
         "than the difference between additive and dot-product attention, but the two intervals overlap, and no claim "
         "compares them. The text of the vectors has about 15 000 near copies of test reviews, without labels: only "
-        "reviews with the same text were left out.",
+        "reviews with the same text were left out. The members of `kinds` are the best networks of three kinds by test "
+        "accuracy, which was known; that of their mean was not when the claim and its margin were committed, and no "
+        "other mean was computed. It is 88.93 ± 0.07; three seeds of `best-vectors`, averaged, have 88.27.",
     ),
 )

@@ -290,6 +290,14 @@ def mean_right(side: list[Arrays]) -> np.ndarray:
     return np.mean([100.0 * one["right"] for one in side], axis=0)
 
 
+def averaged_right(*systems: list[Arrays]) -> np.ndarray:
+    """Share of the seeds whose networks, one of each system, classify an item correctly together, in per cent."""
+    labels = [one["label"] for system in systems for one in system]
+    assert all((label == labels[0]).all() for label in labels), "the systems read the same items"
+    above = [sum(one["probability"] for one in of_seed) > len(systems) / 2 for of_seed in zip(*systems, strict=True)]
+    return 100.0 * np.mean([each == labels[0] for each in above], axis=0)
+
+
 def mean_array(side: list[Arrays], name: str) -> np.ndarray:
     return np.mean([one[name].astype(np.float64) for one in side], axis=0)
 
@@ -564,6 +572,9 @@ MEASURED: dict[str, Measure] = {
         [np.stack([mean_right(group) / len(group[0]["right"]) for group in groups], axis=1)],
         lambda accuracy: extra_variation(accuracy, 6),
         **how,
+    ),
+    "naver_self_attention kinds": lambda best, *others, **how: mean_of(
+        averaged_right(best, *others) - mean_right(best), **how
     ),
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),

@@ -26,6 +26,7 @@ from reproductions.tasks.translation.trainings import SMALL, SMALL_LONGER
 from tests.reproductions import published_images as images
 from tests.reproductions.published_numbers import (
     arrays,
+    averaged_right,
     better,
     bleu,
     folder,
@@ -264,8 +265,21 @@ def test_the_effects_that_the_korean_document_names() -> None:
     assert low < 0 < high
     assert f"벡터가 {effect['vectors']:.2f}%p를 더합니다" in text
     assert f"{effect['vectors-best']:.2f}%p를 더합니다(95 % 구간 {interval('vectors-best')})" in text
+    assert f"하나보다 {effect['kinds']:.2f}%p 높습니다(95 % 구간 {interval('kinds')})" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
+
+
+def test_the_accuracy_of_three_kinds_of_networks_together() -> None:
+    """As a note of `naver_self_attention` has it."""
+    (claim,) = (one for one in papers.load("naver_self_attention").claims if one.id == "kinds")
+    kinds = sides("naver_self_attention", *claim.variants)
+    by_seed = [averaged_right(*([one] for one in of_seed)).mean() for of_seed in zip(*kinds, strict=True)]
+    seeds = sides("naver_self_attention", "best-vectors-averaged")[0]
+    note = papers.load("naver_self_attention").notes[3]
+    assert f"It is {np.mean(by_seed):.2f} ± {np.std(by_seed, ddof=1):.2f};" in note
+    assert f"averaged, have {mean_right(seeds).mean():.2f}." in note
+    assert f"정확도가 {np.mean(by_seed):.2f} ± {np.std(by_seed, ddof=1):.2f}로" in korean_document()
 
 
 def test_the_matrix_that_the_korean_document_describes() -> None:
