@@ -44,7 +44,7 @@ def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
     """The plain loop, without imports, reading and loading; returns how many reviews it tags."""
     from preprocessing import naver
     from preprocessing.corpora import locate
-    from preprocessing.text import tokenizers
+    from preprocessing.text.tokenizers import java_taggers, mecab
 
     files = locate.find("nsmc")
     texts = [text for part in ("train", "test") for text in naver.read_ratings(files.paths[part]).text]
@@ -52,9 +52,9 @@ def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
         import mecab_ko
 
         sys.modules["MeCab"] = mecab_ko  # the name under which KoNLPy imports it
-        options = {"dicpath": tokenizers.mecab_dictionary()}
+        options = {"dicpath": mecab.mecab_dictionary()}
     else:
-        tokenizers.start_java()
+        java_taggers.start_java()
         options = {}
     from konlpy import tag
 

@@ -33,7 +33,7 @@ from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import SEQUENCE_SPECIALS
 from preprocessing.text.writing import write as write
 

@@ -21,7 +21,7 @@ from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import check_count
 from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
-from preprocessing.text import steps, tokenizers
+from preprocessing.text import steps
 from preprocessing.text.choices import (
     STOP_WORDS,
     Clean,
@@ -47,7 +47,8 @@ from preprocessing.text.steps import (
     leaks,
 )
 from preprocessing.text.table import HEADER as HEADER, read_table
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers import registry
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.writing import write as write
 
 LABELS = {"0": 0, "1": 1}
@@ -89,7 +90,7 @@ def pipeline(
     if stop_words is not None:
         check_choice("stop_words", stop_words, (*STOP_WORDS, "tags"))
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size, labelled=labelled)
-    chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    chosen = registry.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if stop_words == "tags":
         if chosen.name != "mecab":
             reason, remedy = f"{chosen.name} has no tags here", "choose the tokenizer mecab"

@@ -26,11 +26,13 @@ from preprocessing.corpora.reading import check_count
 from preprocessing.crawl_reading import Crawl, read_crawl, single_spaces
 from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
-from preprocessing.text import steps, tokenizers
+from preprocessing.text import steps
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize, hash_numbers
-from preprocessing.text.tokenizers import Tokenizer, without_spaces
+from preprocessing.text.tokenizers import registry
+from preprocessing.text.tokenizers.plain import without_spaces
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.writing import write as write
 
 SAMPLE = "sample naver-crawl"
@@ -69,7 +71,7 @@ def pipeline(
     review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
-    chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    chosen = registry.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     chain = (
         ReadCrawl(),
         DropEmpty(),

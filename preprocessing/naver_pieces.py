@@ -33,7 +33,7 @@ from preprocessing.text.data import Data
 from preprocessing.text.own_texts import reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty, Encode, MarkLeaks, SplitByHash, Tokenize, Truncate
-from preprocessing.text.tokenizers import SentencePiece
+from preprocessing.text.tokenizers.sentencepiece import SentencePiece
 from preprocessing.text.vocabulary import MASKED_SPECIALS
 from preprocessing.text.writing import write as write
 

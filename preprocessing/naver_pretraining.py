@@ -31,7 +31,8 @@ from preprocessing.text.near_copies import NGRAM, SHORTEST, collapsed_key, near_
 from preprocessing.text.pairs import FILM_SEPARATOR, PairReviews
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, Tokenize, Truncate
-from preprocessing.text.tokenizers import SentencePiece, without_spaces
+from preprocessing.text.tokenizers.plain import without_spaces
+from preprocessing.text.tokenizers.sentencepiece import SentencePiece
 from preprocessing.text.vocabulary import MASKED_SPECIALS, Vocabulary
 from preprocessing.text.writing import write as write
 

@@ -24,7 +24,7 @@ from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
 from preprocessing.text.writing import write as write
 

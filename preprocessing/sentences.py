@@ -32,7 +32,7 @@ from preprocessing.text.steps import (
     leaks,
     survey,
 )
-from preprocessing.text.tokenizers import Whitespace
+from preprocessing.text.tokenizers.plain import Whitespace
 from preprocessing.text.writing import write as write
 
 LABELS: Mapping[str, tuple[str, ...]] = {

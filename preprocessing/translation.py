@@ -40,8 +40,8 @@ from preprocessing.errors import InputError, ParameterError, check_at_least_one,
 from preprocessing.pipeline.step import Step
 from preprocessing.text.data import Data
 from preprocessing.text.normalization import MOSES_LANGUAGES, Lowercase, Normalize
-from preprocessing.text.reversible import JointSentencePiece, words_of
 from preprocessing.text.steps import Encode, Tokenize
+from preprocessing.text.tokenizers.reversible import JointSentencePiece, words_of
 from preprocessing.text.truecasing import Truecase
 
 _log = logging.getLogger(__name__)

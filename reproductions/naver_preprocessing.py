@@ -30,7 +30,7 @@ from typing import Any
 
 from gluon_attn.training.recipe import Recipe
 from preprocessing.text.choices import CLEANING, STOP_WORDS
-from preprocessing.text.tokenizers import TOKENIZERS
+from preprocessing.text.tokenizers.registry import TOKENIZERS
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.reported import Table

@@ -10,7 +10,7 @@ import numpy as np
 
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data, Split
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import SEQUENCE_SPECIALS
 
 SIDES = ("source", "target")

@@ -18,7 +18,7 @@ from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
 from preprocessing.text.normalization import JOINER, normalizer
-from preprocessing.text.reversible import ReversibleTokenizer, words_of
+from preprocessing.text.tokenizers.reversible import ReversibleTokenizer, words_of
 from preprocessing.text.vocabulary import UNKNOWN, Vocabulary
 
 LARGE = 1 << 26

@@ -15,9 +15,9 @@ from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.normalization import loose_key
-from preprocessing.text.reversible import ReversibleTokenizer
 from preprocessing.text.steps import SHOWN, LearnVocabulary
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.reversible import ReversibleTokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.truecasing import LEARNED as TRUECASED, detruecased, rows_of_words
 from preprocessing.text.vocabulary import SEQUENCE_SPECIALS
 

@@ -19,7 +19,7 @@ from preprocessing.pipeline.ragged import Ragged
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import SHOWN
-from preprocessing.text.tokenizers import installed_version
+from preprocessing.text.tokenizers.tokenizer import installed_version
 
 CODES, PIECES = "bpe_codes", "bpe_pieces"
 

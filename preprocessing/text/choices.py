@@ -18,7 +18,7 @@ from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split, object_column
 from preprocessing.text.steps import SHOWN, hash_numbers, label_balance
-from preprocessing.text.tokenizers import Mecab
+from preprocessing.text.tokenizers.mecab import Mecab
 
 
 def _substitute(pattern: str, replacement: str) -> Callable[[str], str]:

@@ -11,7 +11,7 @@ import numpy as np
 from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import PackedStrings, Ragged, pack_strings, packed_strings, unpack_strings
 from preprocessing.pipeline.step import ordered
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
 
 _NO_ROWS = Ragged.from_rows([])

@@ -12,7 +12,7 @@ from functools import cached_property
 from sacremoses import MosesTokenizer
 
 from preprocessing.text.normalization import visible
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 
 # --- plain text ---
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.text.normalization import loose_key
-from preprocessing.text.tokenizers import without_spaces
+from preprocessing.text.tokenizers.plain import without_spaces
 
 NGRAM = 4
 """Order of the character n-grams."""

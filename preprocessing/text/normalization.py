@@ -14,7 +14,7 @@ from sacremoses import MosesPunctNormalizer
 from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data, object_column
-from preprocessing.text.tokenizers import installed_version
+from preprocessing.text.tokenizers.tokenizer import installed_version
 
 MOSES_LANGUAGES = ("de", "en", "fr")
 LANGUAGES = (*MOSES_LANGUAGES, "ko")

@@ -21,7 +21,7 @@ import numpy as np
 from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.progress import progress
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 
 CHUNK = 4096
 TITLE, UNIT = "tokenize", f"{CHUNK} texts"

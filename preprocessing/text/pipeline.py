@@ -15,7 +15,7 @@ from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import label_balance
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import SPECIALS, Vocabulary
 
 

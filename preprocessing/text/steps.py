@@ -14,7 +14,7 @@ from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.parallel import tokenize_all
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID, Vocabulary
 
 SHOWN = 3

@@ -86,7 +86,7 @@ GLUONNLP_REMEDIES = {
 
 SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"
 MORPHEMES = "가지 고 있 는 이야기 에 비해 정말로 수준 떨어지 는 연출 , 편집"
-MECAB = f"from preprocessing.text import tokenizers; print(*tokenizers.get('mecab').tokenize({SENTENCE!a}))"
+MECAB = f"from preprocessing.text.tokenizers import registry; print(*registry.get('mecab').tokenize({SENTENCE!a}))"
 
 
 def dictionary() -> str:

@@ -9,7 +9,7 @@ from preprocessing.bitext.data import Bitext, BothSides, Pair
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Split
 from preprocessing.text.steps import Tokenize
-from preprocessing.text.tokenizers import get
+from preprocessing.text.tokenizers.registry import get
 
 Pairs = Sequence[tuple[str, str]]
 WORDS = BothSides(Tokenize(get("whitespace")), Tokenize(get("whitespace")))

@@ -34,7 +34,7 @@ from preprocessing.text.data import Data, Split
 from preprocessing.text.document_steps import LimitSentences, PlainText, SplitSentences, TokenizeSentences
 from preprocessing.text.english import EnglishWords, plain_text, split_sentences
 from preprocessing.text.pipeline import Result
-from preprocessing.text.tokenizers import Whitespace
+from preprocessing.text.tokenizers.plain import Whitespace
 
 ROOT = Path(documents.__file__).parents[1]
 SAMPLE = locate.SAMPLE_ROOT / "documents"

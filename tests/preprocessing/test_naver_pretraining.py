@@ -16,7 +16,7 @@ from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data
 from preprocessing.text.near_copies import collapsed_key, near_copies
 from preprocessing.text.own_texts import own_texts
-from preprocessing.text.tokenizers import SentencePiece
+from preprocessing.text.tokenizers.sentencepiece import SentencePiece
 from preprocessing.text.vocabulary import MASKED_SPECIALS, UNKNOWN_ID, Vocabulary
 
 # Pinned: when these change, raise the version of the step that changed.

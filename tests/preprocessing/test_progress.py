@@ -22,7 +22,7 @@ from preprocessing.corpora import find
 from preprocessing.files import sha256_of, sha256_of_folder
 from preprocessing.sentences import pipeline as pipeline_of
 from preprocessing.text.parallel import CHUNK, tokenize_all
-from preprocessing.text.tokenizers import Whitespace
+from preprocessing.text.tokenizers.plain import Whitespace
 
 
 class Terminal(io.StringIO):

@@ -28,7 +28,7 @@ from preprocessing.corpora import locate
 from preprocessing.errors import InputError, MissingError, ParameterError
 from preprocessing.text import steps
 from preprocessing.text.normalization import loose_key, normalizer
-from preprocessing.text.reversible import JointSentencePiece
+from preprocessing.text.tokenizers.reversible import JointSentencePiece
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
 
 ROOT = Path(translation.__file__).parents[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from preprocessing.text.choices import CLEANING, STOP_WORDS
-from preprocessing.text.tokenizers import TOKENIZERS
+from preprocessing.text.tokenizers.registry import TOKENIZERS
 from reproductions.naver_preprocessing import (
     ANY,
     ASPECTS,

@@ -19,7 +19,7 @@ from preprocessing.errors import InputError
 from preprocessing.text.normalization import loose_key, normalizer
 from preprocessing.text.parallel import tokenize_texts
 from preprocessing.text.steps import SHOWN
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 
 HASHES = ("raw", "prepared", "letters")
 """Hashes of each sentence: of the raw line, of the text before tokenization, and of its letters and digits."""

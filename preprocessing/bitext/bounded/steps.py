@@ -13,7 +13,7 @@ from preprocessing.bitext.split import HoldOutPairs, SplitPairs
 from preprocessing.bitext.steps import FitTokenizer
 from preprocessing.corpora import CorpusFiles
 from preprocessing.pipeline.step import Step
-from preprocessing.text.reversible import ReversibleTokenizer
+from preprocessing.text.tokenizers.reversible import ReversibleTokenizer
 from preprocessing.text.truecasing import Truecase
 
 

@@ -17,7 +17,7 @@ from gluon_attn.models.published_bert import (
 from gluon_attn.training.checkpoint import named_parameters, set_parameters
 from preprocessing import sentence_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
-from preprocessing.text.wordpiece import read_tokens
+from preprocessing.text.tokenizers.wordpiece import read_tokens
 from reproductions.tasks.classification.inputs import TextInputs
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
 from reproductions.tasks.classification.task import Classification

@@ -10,8 +10,8 @@ from preprocessing.bitext.steps import CheckRoundTrip, Deduplicate, FilterLength
 from preprocessing.errors import InputError
 from preprocessing.text.data import Split
 from preprocessing.text.normalization import Lowercase, Normalize
-from preprocessing.text.reversible import JoinedMecab, Moses
 from preprocessing.text.steps import Tokenize
+from preprocessing.text.tokenizers.reversible import JoinedMecab, Moses
 from tests.preprocessing.bitexts import WORDS, bitext, facts, run, texts
 from tests.preprocessing.purity import apply_to_unchanged_input
 

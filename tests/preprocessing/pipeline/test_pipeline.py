@@ -24,10 +24,11 @@ from preprocessing.corpora import locate
 from preprocessing.errors import InputError
 from preprocessing.pipeline import cache, card
 from preprocessing.pipeline.step import Context, Notes, Step
-from preprocessing.text import steps, tokenizers
+from preprocessing.text import steps
 from preprocessing.text.data import Data, Split
 from preprocessing.text.own_texts import own_texts, reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
+from preprocessing.text.tokenizers import registry, tokenizer
 from tests.preprocessing.purity import apply_to_unchanged_input
 
 ROOT = Path(naver.__file__).parents[1]
@@ -86,7 +87,7 @@ def run(data: Data, *chosen: Step) -> tuple[Data, dict[str, Any]]:
 
 
 def test_truncation_vocabulary_and_unknowns_by_hand() -> None:
-    whitespace = tokenizers.get("whitespace")
+    whitespace = registry.get("whitespace")
     start = splits(train=["b a a", "a b c", "<pad>"], test=["a c d d", "b"])
     data, facts = run(
         start, steps.Tokenize(whitespace), steps.Truncate(3), steps.LearnVocabulary(min_freq=1), steps.Encode()
@@ -115,7 +116,7 @@ def test_truncation_vocabulary_and_unknowns_by_hand() -> None:
 def test_steps_do_not_change_their_input() -> None:
     data = splits(train=['"""가 """"나"""""""', "다"], test=["다", ""])
     chosen: list[Step] = [steps.DropEmpty(), steps.SplitByHash(), naver.Unquote(), steps.MarkLeaks()]
-    chosen += [steps.Tokenize(tokenizers.get("syllable")), steps.Truncate(2), steps.LearnVocabulary(), steps.Encode()]
+    chosen += [steps.Tokenize(registry.get("syllable")), steps.Truncate(2), steps.LearnVocabulary(), steps.Encode()]
     for step in chosen:
         data = apply_to_unchanged_input(step, data)
 
@@ -255,7 +256,7 @@ def test_the_key_depends_on_the_versions_of_the_packages(monkeypatch: pytest.Mon
     """Another dictionary of Mecab gives other tokens."""
     files, pipeline = locate.find("sample"), naver.pipeline()
     before = pipeline.key(files)
-    monkeypatch.setattr(tokenizers, "installed_version", lambda package: "0.0")
+    monkeypatch.setattr(tokenizer, "installed_version", lambda package: "0.0")
     assert pipeline.key(files) != before
 
 
@@ -418,7 +419,7 @@ class Lower(Step):
 
 
 def test_a_user_defined_step_can_be_added() -> None:
-    whitespace = tokenizers.get("whitespace")
+    whitespace = registry.get("whitespace")
     own = (naver.ReadRatings(), Lower(), steps.Tokenize(whitespace), steps.LearnVocabulary(), steps.Encode())
     result = TextPipeline("own", own, whitespace).run(locate.find("sample"), cache=False)
     names = [step["name"] for step in result.card["steps"]]

@@ -18,7 +18,7 @@ from preprocessing.pipeline.step import Context
 from preprocessing.text.choices import CLEANING, STOP_WORDS, Clean, MecabByTag, SplitTail
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result
-from preprocessing.text.tokenizers import Mecab
+from preprocessing.text.tokenizers.mecab import Mecab
 
 TRAIN = [
     "재미있다 ㅋㅋㅋㅋ",

@@ -9,7 +9,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from preprocessing.text.moses import WordwiseMoses
 from preprocessing.text.normalization import normalizer
-from preprocessing.text.reversible import Moses
+from preprocessing.text.tokenizers.reversible import Moses
 
 LANGUAGES = ("en", "de", "fr")
 PIECES = st.sampled_from(

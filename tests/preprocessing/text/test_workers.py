@@ -14,7 +14,7 @@ import pytest
 TOKENIZING = """
 import multiprocessing, sys, time
 from preprocessing.text import parallel
-from preprocessing.text.tokenizers import Whitespace
+from preprocessing.text.tokenizers.plain import Whitespace
 
 class Slow(Whitespace):
     def tokenize(self, text):

@@ -19,8 +19,8 @@ from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from preprocessing import sentence_pieces, sentences
 from preprocessing.errors import InputError
+from preprocessing.text.tokenizers.wordpiece import SPECIALS
 from preprocessing.text.vocabulary import UNKNOWN_ID
-from preprocessing.text.wordpiece import SPECIALS
 from reproductions.tasks.pretraining import published_bert
 from reproductions.tasks.pretraining.published_bert import PublishedBert, PublishedBertSettings
 from tests.gluon_attn.models.test_published_bert import made_up

@@ -12,7 +12,9 @@ from sacremoses import MosesDetokenizer
 
 from preprocessing.text.moses import wordwise
 from preprocessing.text.normalization import JOINER, SPACE
-from preprocessing.text.tokenizers import Mecab, SentencePiece, Tokenizer, import_package
+from preprocessing.text.tokenizers.mecab import Mecab
+from preprocessing.text.tokenizers.sentencepiece import SentencePiece
+from preprocessing.text.tokenizers.tokenizer import Tokenizer, import_package
 
 SEED = 1
 

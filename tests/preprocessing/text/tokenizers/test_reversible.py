@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from preprocessing.bitext.subwords import SEPARATOR
 from preprocessing.corpora.locate import SAMPLE_ROOT
 from preprocessing.text.normalization import JOINER, SPACE, normalizer
-from preprocessing.text.reversible import JoinedMecab, JointSentencePiece, words_of
+from preprocessing.text.tokenizers.reversible import JoinedMecab, JointSentencePiece, words_of
 
 SENTENCES = {
     "en": [

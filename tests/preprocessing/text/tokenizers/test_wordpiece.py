@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from preprocessing.errors import InputError
+from preprocessing.text.tokenizers.wordpiece import WordPiece, read_tokens
 from preprocessing.text.vocabulary import MASKED_SPECIALS, Vocabulary
-from preprocessing.text.wordpiece import WordPiece, read_tokens
 
 FILE = "[PAD]\n[unused0]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n!\nun\n##aff\n##able\n##a\nnaive\nit\n'\ns\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.errors import InputError
-from preprocessing.text.tokenizers import Tokenizer, import_package
+from preprocessing.text.tokenizers.tokenizer import Tokenizer, import_package
 from preprocessing.text.vocabulary import CLASSIFY, MASK, MASKED_SPECIALS, PADDING, SEPARATOR, UNKNOWN, Vocabulary
 
 SPECIALS = {"[UNK]": UNKNOWN, "[PAD]": PADDING, "[CLS]": CLASSIFY, "[SEP]": SEPARATOR, "[MASK]": MASK}

