@@ -152,9 +152,11 @@ def _on_differences(result: Result) -> list[str]:
     count = sum(row.metric == COLUMN.metric for row in result.rows)
     if not count:
         return []
+    text = "The interval of a difference is over seeds and test items, as for claims"
+    if count == 1:
+        return [f"{text}, at the 95 % level."]
     return [
-        "The interval of a difference is over seeds and test items, as for claims. "
-        f"The {count} differences are each at the 95 % level, without correction for multiple tests: "
+        f"{text}. The {count} differences are each at the 95 % level, without correction for multiple tests: "
         f"if all were zero, {count / 20:.2f} intervals on average would exclude zero by chance."
     ]
 

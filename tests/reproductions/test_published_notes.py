@@ -15,6 +15,7 @@ from scipy import stats
 
 from preprocessing import naver
 from preprocessing.corpora import find
+from preprocessing.pipeline.ragged import strings_in
 from preprocessing.text.pairs import films, pair_rows
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions import cheng2016, kim2017, lin2017, mikolov2013, naver_self_attention, xu2015
@@ -329,6 +330,29 @@ def test_why_bleu_on_subwords_is_lower() -> None:
     assert f"{right}{100 * words[0] / words[4]:.0f} % of the words" in note
     lengths = f"translations have {100 * pieces[8] / pieces[9]:.0f} % as many subwords as the references, and "
     assert f"{lengths}{100 * words[8] / words[9]:.0f} % as many words" in note
+
+
+def test_how_words_differ_from_subwords() -> None:
+    """As notes of `translation_preprocessing` have it."""
+    base, words = sides("translation_preprocessing", "base", "words")
+    chrf, characters, length = [], [], []
+    for name, side in (("base", base), ("words", words)):
+        chrf.append(np.mean([one["metrics"]["chrf"] for one in records("translation_preprocessing", name)]))
+        characters.append(np.mean([bleu(one["bleu_characters"].sum(axis=0)) for one in side]))
+        length.append(sum(one["bleu"][:, 8].sum() for one in side) / sum(one["bleu"][:, 9].sum() for one in side))
+    texts = [text.split() for one in words for text in strings_in(one, "text")]
+    unknown = np.array([sum("<unk>" in word for word in text) for text in texts])
+    notes = papers.load("translation_preprocessing").notes
+    less = f"{chrf[0] - chrf[1]:.1f} points less chrF and {characters[0] - characters[1]:.1f} points less BLEU"
+    assert less in notes[2]
+    share = 100 * unknown.sum() / sum(one["bleu"][:, 8].sum() for one in words)
+    assert f"{share:.1f} % of the words of its translations are the unknown token" in notes[2]
+    assert f"which {100 * (unknown > 0).mean():.0f} % of the sentences have" in notes[2]
+    assert (
+        f"{100 * length[1]:.0f} % as many words as the references, those of `base` {100 * length[0]:.0f} %" in notes[2]
+    )
+    longer = next(row for row in results("bahdanau2014")["rows"] if row["variant"] == "search-all")
+    assert f"has {longer['mean']:.2f} BLEU" in notes[0]
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reproductions.protocol.claims import Better
+from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.readings import Reading
 from reproductions.protocol.waiting import waiting_claims
 from tests.reproductions.protocol.tabulated import CLAIM, CPU, REPORTED, cells, markdown, publish, result, row, three
@@ -46,6 +47,16 @@ def test_the_readme_of_a_paper_marks_numbers_not_checked_against_the_publication
     for checked, mark in (("text", ""), ("memory", " †"), ("secondary", " (secondary source)")):
         page = markdown(result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True)))
         assert cells(page, "curved")[5] == f"86.37{mark}"
+
+
+def test_the_page_says_how_many_intervals_of_differences_exclude_zero_by_chance() -> None:
+    def text(count: int) -> str:
+        differences = [row("curved", metric=COLUMN.metric, signature=str(number)) for number in range(count)]
+        return markdown(result(*three("curved"), *differences))
+
+    assert "interval of a difference" not in text(0)
+    assert "as for claims, at the 95 % level." in text(1) and "differences are" not in text(1)
+    assert "The 3 differences are each at the 95 % level" in text(3) and "if all were zero, 0.15 intervals" in text(3)
 
 
 def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
