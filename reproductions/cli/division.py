@@ -69,7 +69,7 @@ class Division:
         return 1 if self.hosts is not None or self.port is not None else max(1, cores // (self.local_workers or 1))
 
     def threads(self, profile: str, threads: int | None) -> int | None:
-        """OpenMP threads of this process; in the fast profile, local workers share the processors."""
+        """OpenMP threads of each process; in the fast profile, local workers share the processors."""
         if threads is None and profile == "fast" and self.local_workers:
             return max(1, len(os.sched_getaffinity(0)) // self.local_workers)
         return threads

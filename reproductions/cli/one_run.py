@@ -69,7 +69,8 @@ def train_run(
 ) -> None:
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
     division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
-    runtime.configure(profile, division.threads(profile, threads))
+    threads = division.threads(profile, threads)
+    runtime.configure(profile, threads)
     from gluon_attn.training.distributed.joining import join
     from reproductions.protocol import workers
     from reproductions.protocol.runs import Run

@@ -132,9 +132,10 @@ def score(
     if publish and any(run.on_sample for run in chosen.runs):
         raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
     unscored = runner.unscored(chosen.runs)
-    publishing.check_together(chosen.runs)
-    if publish and (variant or seed):
-        publishing.check_addition(paper, chosen.preset, chosen.runs)
+    if publish:
+        publishing.check_publication(paper, chosen.preset, chosen.runs, whole=not (variant or seed))
+    else:
+        publishing.check_together(chosen.runs)
     if not chosen.preset.on_sample and not chosen.preset.own:
         # Recorded before the test split is read, so that no reading can go unrecorded.
         if unscored:

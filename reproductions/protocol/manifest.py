@@ -137,9 +137,9 @@ def inputs(trained: Sequence[Training]) -> dict[str, dict[str, str]]:
 
 
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:
-    """The command line options of a training that change the bits of its result: those that divide its batches, and its
-    profile and threads if they differ from the given ones."""
-    options = {name: record[name] for name in ("pieces", "compression") if name in record}
+    """The command line options of a training that change the bits of its result: those that divide its batches, its
+    device, and its profile and threads if they differ from the given ones."""
+    options = {name: record[name] for name in ("pieces", "compression", "device") if name in record}
     if "workers" in record:
         options = {"local-workers": record["workers"], **options}
     if _profile(record) != (profile, threads):

@@ -14,6 +14,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import atomic_directory, write_text
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
+from reproductions.protocol.loading import preset_of
 from reproductions.protocol.manifest import Training, environment, inputs, of_outcomes, pipelines
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
@@ -28,7 +29,7 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
     The results file comes last, so that no table is without its outcomes.
 
     Raises:
-        UsageError: if something was trained on the user's own data, or asynchronously, so that it cannot be repeated.
+        UsageError: if something was trained on the user's own data, or cannot be repeated.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
@@ -49,20 +50,31 @@ def with_published(paper: str, preset: Preset, outcomes: Sequence[Outcome]) -> l
     return in_order([*outcomes, *before], preset.names)
 
 
+def check_publication(paper: str, preset: Preset, runs: Sequence[Run], *, whole: bool) -> None:
+    """Check that runs can be published, as the whole table or added to the published one, before they read the test
+    split.
+
+    Raises:
+        UsageError: if one cannot be repeated, and as for :func:`check_together` and :func:`check_addition`.
+    """
+    _check_repeatable([_of(run) for run in runs])
+    check_together(runs)
+    if not whole:
+        check_addition(paper, preset, runs)
+
+
 def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """Check that runs can be added to the published table, before they read the test split.
 
     Raises:
         UsageError: if the settings of a published training differ from the current ones of its variant, if an ensemble
-            has members that are not among these runs, if one of them was trained asynchronously, or as for
-            :func:`check_together`.
+            has members that are not among these runs, or as for :func:`check_together`.
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
         seeds = ensemble.among((run.variant, int(run.seed)) for run in runs)
         new += [(ensemble.name, "+".join(map(str, seeds)))] if seeds else []
     before = _published_besides(paper, preset, new)
-    _check_repeatable([_of(run) for run in runs])
     check_together(runs, [outcome for outcome in before if not outcome.is_ensemble])
 
 
@@ -70,9 +82,14 @@ def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None
     """Check that trained runs can be in one table with other trainings, before they read the test split.
 
     Raises:
-        UsageError: if they were trained in several environments, or those of one variant on different files, from
-            different pretrained networks or on differently prepared data.
+        UsageError: if one was trained with other settings than its variant has now, if they were trained in several
+            environments, or those of one variant on different files, from different pretrained networks or on
+            differently prepared data.
     """
+    for run in runs:
+        if not trained_as_declared(preset_of(run).variant(run.variant), run.directory):
+            reason = f"trained with other settings or another recipe than {run.variant} has now"
+            raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
     trained = [*map(_of, runs), *others]
     environment(trained)
     inputs(trained)
@@ -94,11 +111,15 @@ def _of(run: Run) -> _Trained:
 
 
 def _check_repeatable(trained: Sequence[Training]) -> None:
-    """Refuse trainings by workers that do not wait for each other."""
+    """Refuse trainings by workers that do not wait for each other, and those that were continued with other workers,
+    pieces or device."""
     for training in trained:
         if training.record.get("asynchronous"):
             reason = "was trained with --asynchronous, so its result cannot be repeated"
             raise UsageError(f"{training.directory}: {reason}; train it again without that option")
+        if "divisions" in training.record:
+            reason = "was continued with other workers, pieces or device, so its result cannot be repeated"
+            raise UsageError(f"{training.directory}: {reason}; train it again (--overwrite)")
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:

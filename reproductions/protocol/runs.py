@@ -26,7 +26,7 @@ OUTCOME = "outcome.json"
 """The file that a scored run has too; it is written last."""
 
 PROCESSES = "processes.json"
-"""The file of the commits and the environment of the processes that train a run."""
+"""The file of the commits, the environment and the divisions of the work of the processes that train a run."""
 
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""

@@ -59,10 +59,11 @@ def train(
     """
     with device_of(device, workers.rank):
         if workers.rank:
-            _train(run, resume=True, overwrite=False, workers=workers, pieces=pieces)
+            _train(run, resume=True, overwrite=False, workers=workers, pieces=pieces, device=device)
             return
         with _locked(run.directory):
-            trained = _train(run, resume=resume, overwrite=overwrite, workers=workers, pieces=pieces)
+            given = {"resume": resume, "overwrite": overwrite}
+            trained = _train(run, **given, workers=workers, pieces=pieces, device=device)
             if then_score and not run.is_scored:
                 _score(run, trained or with_corpus(load(run), run))
 
@@ -102,7 +103,9 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
 
 
-def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
+def _train(
+    run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int, device: str
+) -> TrainedModel[Any, Any] | None:
     """Train a run. Returns None if it was trained already, and in all workers except the first."""
     trained_at = commit()  # read before training: the tree may change while it lasts
     variant, task = preset_of(run).variant(run.variant), task_of(run)
@@ -120,8 +123,8 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
             directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
     if run.is_trained:
         return None
-    here = environment_digest(data.packages)
-    commits = trained_at if workers.rank else _continued(run.directory, trained_at, here)
+    here, division = environment_digest(data.packages), _division(workers, pieces, device)
+    origin = {} if workers.rank else _continued(run.directory, trained_at, here, division)
 
     model = _initialized(int(run.seed), variant, task, data, pretrained)
     objective = task.objective(variant.settings, variant.recipe, data)
@@ -142,35 +145,46 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "corpus": data.corpus,
         "corpora": config["corpora"],
         "pipeline": data.digest,
-        "commit": commits,
-        "environment": here,
+        **origin,
         **({"warmup_steps": recipe.warmup_steps} if recipe != variant.recipe else {}),
-        **_unusual_options(run, workers, pieces),
+        **({"data": run.own.file_names} if run.own else {}),
+        **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
     return trained
 
 
-def _continued(directory: Path, commit: str, environment: str) -> str:
-    """Record the commit and the environment that this process trains with; return all commits of the training so far.
+def _division(workers: Workers, pieces: int, device: str) -> dict[str, Any]:
+    """How the work of a training is divided, and its device, as records have them; empty for the defaults."""
+    return {
+        **workers.record,
+        **({"pieces": pieces} if pieces > 1 else {}),
+        **({"device": device} if device != "cpu" else {}),
+    }
+
+
+def _continued(directory: Path, commit: str, environment: str, division: dict[str, Any]) -> dict[str, Any]:
+    """Record what this process trains with: the commit, the environment and the division of the work. Return the
+    entries of the training's record for all its processes so far.
 
     Raises:
         UsageError: if it began in another environment, or if the record of that is damaged.
     """
     path = directory / PROCESSES
-    before = {"commit": commit, "environment": environment}
+    before: Any = {"commit": commit, "environment": environment, "divisions": [division]}
     if path.exists() and (directory / CHECKPOINT).exists():
         before = read_json(path)
-        if not isinstance(before, dict) or not {"commit", "environment"} <= before.keys():
+        if not isinstance(before, dict) or not {"commit", "environment", "divisions"} <= before.keys():
             raise UsageError(f"{path}: damaged; replace the run (--overwrite)")
     if before["environment"] != environment:
         raise UsageError(
             f"{directory}: its training began in another environment; continue it there, or replace it (--overwrite)"
         )
-    commits = joined_commits([before["commit"], commit])
-    write_json(path, {"commit": commits, "environment": environment})
-    return commits
+    origin = {"commit": joined_commits([before["commit"], commit]), "environment": environment}
+    divisions = before["divisions"] + ([division] if division not in before["divisions"] else [])
+    write_json(path, {**origin, "divisions": divisions})
+    return {**origin, **({"divisions": divisions} if len(divisions) > 1 else division)}
 
 
 def _config(
@@ -212,16 +226,6 @@ def _initialized(
         task.initialize(model, data, pretrained)
     model.hybridize(static_alloc=True, static_shape=True)
     return model
-
-
-def _unusual_options(run: Run, workers: Workers, pieces: int) -> dict[str, Any]:
-    """The entries of a training's record for data and options that are not the default ones."""
-    return {
-        **({"data": run.own.file_names} if run.own else {}),
-        **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
-        **workers.record,
-        **({"pieces": pieces} if pieces > 1 else {}),
-    }
 
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:

@@ -98,6 +98,8 @@ def test_a_table_of_fast_trainings_alone_has_their_profile(tmp_path: Path) -> No
 
 
 def test_a_training_that_cannot_be_repeated_has_its_option(tmp_path: Path) -> None:
+    record = of_outcomes([outcome(tmp_path, "mean", 1, pieces=2, device="gpu:1")])
+    assert record["options"] == {"mean/1": ["--pieces", "2", "--device", "gpu:1"]}
     record = of_outcomes([outcome(tmp_path, "mean", 1, workers=2, asynchronous=True)])
     assert record["options"] == {"mean/1": ["--local-workers", "2", "--asynchronous"]}
 

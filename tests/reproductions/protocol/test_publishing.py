@@ -225,6 +225,7 @@ def test_an_ensemble_is_added_in_whatever_order_its_seeds_are_named(
         ({"environment": "0" * 64}, "made in 2 environments"),
         ({"pipeline": "0" * 64}, "were trained on differently prepared data"),
         ({"asynchronous": True}, "was trained with --asynchronous, so its result cannot be repeated; train it again"),
+        ({"divisions": [{}, {"workers": 2}]}, "was continued with other workers, pieces or device"),
     ],
 )
 def test_what_cannot_be_published_does_not_read_the_test_split(
@@ -239,6 +240,30 @@ def test_what_cannot_be_published_does_not_read_the_test_split(
     (directory / "training.json").write_text(json.dumps(record | change), encoding="utf-8")
     options = ("--variant", "straight", "--seed", 2, "--runs", Path(toy).parent / "runs", "--publish")
     assert reason in gluon_attn("score", toy, *options).refusal
+    assert not readings.record_path(toy).exists() and not (directory / "outcome.json").exists()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_runs_with_an_older_recipe_or_asynchronous_workers_do_not_read_the_test_split(
+    alone: bool, runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are to be added to a table or are the whole of it."""
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
+    toy, outcomes = runs
+    directory = outcomes["straight/2"].directory
+    (directory / "outcome.json").unlink()
+    options = ["--runs", Path(toy).parent / "runs", "--publish"]
+    options += ["--variant", "straight", "--seed", 2] if alone else []
+    training = directory / "training.json"
+    record = json.loads(training.read_text(encoding="utf-8"))
+    training.write_text(json.dumps(record | {"asynchronous": True}), encoding="utf-8")
+    assert "was trained with --asynchronous" in gluon_attn("score", toy, *options).refusal
+    training.write_text(json.dumps(record), encoding="utf-8")
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    config["recipe"]["epochs"] += 1
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    refusal = gluon_attn("score", toy, *options).refusal
+    assert "trained with other settings or another recipe than straight has now; train it again" in refusal
     assert not readings.record_path(toy).exists() and not (directory / "outcome.json").exists()
 
 

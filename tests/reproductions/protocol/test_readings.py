@@ -45,6 +45,7 @@ def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: py
         outcome(tmp_path, variant, 1, paper=toy, preset="cpu")
     (run(tmp_path, "curved", paper=toy, preset="cpu").directory / "outcome.json").unlink()
     monkeypatch.setattr(runner, "corpus_or_sample", lambda preset, variants: preset)
+    monkeypatch.setattr("reproductions.protocol.publishing.trained_as_declared", lambda *_: True)
     during: list[Reading] = []
 
     def score_all(*_: object, **__: object) -> None:
@@ -147,6 +148,7 @@ def test_a_training_that_was_scored_unrecorded_is_recorded_when_it_is_published(
     monkeypatch.setattr(runner, "corpus_or_sample", lambda preset, variants: preset)
     monkeypatch.setattr("reproductions.cli.training.write_results", lambda *_, **__: None)
     monkeypatch.setattr("reproductions.protocol.publishing.check_addition", lambda *_: None)
+    monkeypatch.setattr("reproductions.protocol.publishing.trained_as_declared", lambda *_: True)
     outcome(tmp_path, "curved", 1, paper=toy, preset="cpu")
     options = ("score", toy, "--variant", "curved", "--seed", 1, "--runs", tmp_path)
     for publish, recorded in (((), []), (("--publish",), ["curved"]), (("--publish",), ["curved"])):

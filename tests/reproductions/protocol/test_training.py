@@ -20,7 +20,7 @@ from reproductions.protocol import papers, training
 from reproductions.protocol.loading import load, load_directory, preset_of
 from reproductions.protocol.models import export, trained_directory
 from reproductions.protocol.preparing import prerequisite, with_corpus
-from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.runs import Outcome, Run, training_of
 from reproductions.protocol.training import combine, score, train
 from tests.reproductions.support import outcome, run
 
@@ -166,6 +166,16 @@ def test_a_resumed_training_names_its_commits_and_keeps_its_environment(
     monkeypatch.undo()
     monkeypatch.setattr(training, "commit", lambda: "2" * 40)
     assert trained(one, resume=True).record["commit"] == f"{first.record['commit']}, {'2' * 40}"
+
+
+def test_all_divisions_of_the_work_of_a_training_are_recorded(one: Run) -> None:
+    train(one, resume=False, overwrite=False, pieces=2)
+    assert training_of(one)["pieces"] == 2
+    for pieces, divisions in ((2, None), (1, [{"pieces": 2}, {}]), (2, [{"pieces": 2}, {}])):
+        (one.directory / "training.json").unlink()
+        train(one, resume=True, overwrite=False, pieces=pieces)
+        record = training_of(one)
+        assert record.get("divisions") == divisions and ("pieces" in record) == (divisions is None)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"commit": "1"}'])

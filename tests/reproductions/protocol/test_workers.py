@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.errors import InputError
+from reproductions.cli.one_run import train_run
+from reproductions.protocol import workers
 from reproductions.protocol.cluster import Cluster
 from reproductions.protocol.runs import CHECKPOINT, Run, training_of
 from reproductions.protocol.workers import train_together
@@ -126,6 +129,20 @@ def test_what_cannot_be_is_said_in_one_line(toy: str, tmp_path: Path, options: l
     assert answer.code == 2
     assert message in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+def test_local_workers_share_the_processors_in_the_fast_profile(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured, started = list[tuple[str, int | None]](), list[list[str]]()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(runtime, "configure", lambda *profile: configured.append(profile))
+    monkeypatch.setattr(runtime, "end_with_parent", lambda: None)
+    monkeypatch.setattr(workers, "train_together", lambda cluster, command: started.append(command))
+    train_run(toy, "smoke", "curved", 1, "fast", tmp_path, local_workers=4)
+    assert configured == [("fast", 2)]
+    (command,) = started
+    assert command[command.index("--threads") + 1] == "2"
 
 
 # --- whole trainings ---
