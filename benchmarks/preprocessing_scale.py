@@ -41,10 +41,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contest import circumstances, write
+from benchmarks.contest import RESULTS, ROOT, circumstances, write
 
-ROOT = Path(__file__).parents[1]
-RESULT = ROOT / "benchmarks" / "results" / "preprocessing_scale.json"
+RESULT = RESULTS / "preprocessing_scale.json"
 TARGETS = {"pairs_per_second": 8_000, "peak_mebibytes": 2_048}
 HEAD, BLOCK, HELD_OUT = 20_000, 20_000, 3_000
 TAIL = {"en": (0.053, 1.73), "de": (0.101, 1.57)}
@@ -218,11 +217,11 @@ def main() -> None:
             part.rename(corpus)
             size = sum(file.stat().st_size for file in corpus.iterdir())
             print(f"generated in {time.perf_counter() - start:.0f} s, {size:,} bytes")
-        for name in ("out", "cache"):
-            shutil.rmtree(base / name, ignore_errors=True)
-        record = measure(corpus, base / "out", base / "cache", options)
+        own = Path(tempfile.mkdtemp(prefix="measured-", dir=base))
+        record = measure(corpus, own / "out", own / "cache", options)
     print(json.dumps(record, indent=2))
     command = f"python -m benchmarks.preprocessing_scale --pairs {options.pairs} --processes {options.processes}"
+    command += f" --operations {options.operations}"
     write(RESULT, {"command": command, **started, "targets": TARGETS, **record}, lines_of(record), [])
 
 

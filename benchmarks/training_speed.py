@@ -201,8 +201,9 @@ def main() -> None:
     for setting in settings:
         show(measured[setting.threads], setting.title)
     chosen = f"--threads {' '.join(map(str, options.threads))} --repetitions {options.repetitions}"
+    chosen += f" --steps {options.steps}{' --unrolled' if options.unrolled else ''}"
     record = {
-        "command": f"python -m benchmarks.training_speed {chosen} --steps {options.steps}",
+        "command": f"python -m benchmarks.training_speed {chosen}",
         **circumstances,
         "variants": what,
         "threads": measured,

@@ -105,8 +105,10 @@ def main() -> None:
         ways = measure(specs, options.threads, options.repetitions)
     sizes = f"--threads {options.threads} --repetitions {options.repetitions} --sentences {options.sentences}"
     weights = "".join(f" --{name} <run directory>" for name in VARIANTS if getattr(options, name))
+    if not all(getattr(options, name) for name in VARIANTS):
+        weights += f" --updates {options.updates}"
     record = {
-        "command": f"python -m benchmarks.transformer_decoding {sizes}{weights or f' --updates {options.updates}'}",
+        "command": f"python -m benchmarks.transformer_decoding {sizes}{weights}",
         **circumstances,
         "what": {name: {key: value for key, value in spec.items() if key != "arrays"} for name, spec in specs.items()},
         "ways": ways,

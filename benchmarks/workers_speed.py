@@ -33,12 +33,11 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from benchmarks.contest import circumstances, line, write
+from benchmarks.contest import RESULTS, circumstances, line, write
 
-RESULTS = Path(__file__).parent / "results" / "workers_speed.json"
+RESULT = RESULTS / "workers_speed.json"
 ROWS, LENGTH = 80, 24
 SIZES = ("bahdanau2014", "rnnsearch", "--vocabulary", 30_000, "--rows", ROWS, "--length", LENGTH)
 TARGET = 1.6
@@ -156,7 +155,7 @@ def main(words: Sequence[str] | None = None) -> None:
     record |= {"pairs": pairs, "machines": MACHINES, "model": speeds, "gbit_per_second_needed": networks}
     speed = f"{fastest['tokens_per_second']:.0f} tokens/s on one"
     measure = f"training rnnsearch with {options.units} units on two workers of 1 thread against one: {speed}"
-    write(RESULTS, record, [line(measure, statistics.median(ratios), TARGET)], [])
+    write(RESULT, record, [line(measure, statistics.median(ratios), TARGET)], [])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Text or images in, ids or arrays out, with one documented pipeline per corpus. It never imports MXNet by itself.
+"""Text or images in, ids or arrays out, with one documented pipeline per corpus. MXNet is not imported, except
+by ``sentence_pieces``, whose tokenizer is GluonNLP's.
 
 In a few lines:
 

@@ -65,7 +65,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(info) as member:
         array: np.ndarray = np.lib.format.read_array(member, allow_pickle=False)
         if member.read(1):  # also checks the CRC
-            raise ValueError(f"{info.filename} goes on after its array")
+            raise ValueError(f"{info.filename} has bytes after its array")
         return array
 
 

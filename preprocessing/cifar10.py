@@ -4,7 +4,7 @@
     result = cifar10.prepare()
     result.splits["train"].pixels, result.splits["train"].label, result.inputs(pixels), result.card
 
-The steps, in order: read-cifar, decode, check-size, (resize), split-validation, normalize. The archive is the official
+The steps, in order: read-cifar, decode, check-size, split-validation, (resize), normalize. The archive is the official
 one with binary files, or one with the same images as single files, which may be recompressed; the card states which.
 :func:`subset` selects nested subsets of the training split.
 """
@@ -31,7 +31,7 @@ from preprocessing.cifar_reading import (
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.files import result_directory, write_json
-from preprocessing.images.data import ImageData, ImageSplit
+from preprocessing.images.data import CHANNELS, ImageData, ImageSplit
 from preprocessing.images.pipeline import ImagePipeline, ImageResult
 from preprocessing.images.steps import Decode, Normalize, Resize
 from preprocessing.pipeline.card_page import card_page
@@ -81,6 +81,8 @@ def encode(result: ImageResult, files: Sequence[bytes]) -> np.ndarray:
     """Pixels (files, size, size, 3) of new images of any size and format: decoded and resized as a whole, whatever
     their aspect ratio. Raises InputError for a damaged file."""
     resized = next((step for step in result.pipeline.steps if isinstance(step, Resize)), Resize(SIZE, SIZE))
+    if not files:
+        return np.empty((0, resized.height, resized.width, CHANNELS), np.uint8)
     encoded = result.encode(files)
     data, _ = resized.apply(ImageData({"new": encoded}), Context())
     return data.splits["new"].decoded

@@ -120,6 +120,8 @@ def _read_table(log: Path) -> list[LogRow]:
     lines = [line.removesuffix("\r") for line in read_lines(log, carriage_returns=True)]
     header, *table = (_cells(log, line, text) for line, text in enumerate(lines, start=1))
     header = [cell.strip() for cell in header]
+    if not table and not _RECORDED.search(header[0]):
+        raise InputError(log, "has a header, but no rows", line=1, remedy=FETCH_AGAIN)
     if len(header) == len(_SIMULATOR) and (header == _SIMULATOR or _RECORDED.search(header[0])):
         return _recorded(log, table, start=2) if header == _SIMULATOR else _recorded(log, [header, *table], start=1)
     if {"frame", "milliseconds", "steering"} <= set(header):
@@ -180,7 +182,7 @@ def _cells(log: Path, line: int, text: str) -> list[str]:
 
 def _number(log: Path, line: int, column: str, text: str) -> float:
     try:
-        value = float(text)
+        value = float(text.replace("_", "?"))  # Python would read 0_5 as 5
     except ValueError:
         raise InputError(log, f"{column} {text!r} is not a number", line=line, remedy="correct the value") from None
     if not math.isfinite(value):

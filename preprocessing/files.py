@@ -219,6 +219,11 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
+def printable(path: Path) -> str:
+    """A path as text that can be printed: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def sha256_of(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes, with a progress bar on a terminal when that takes over a second."""
     sha = hashlib.sha256()

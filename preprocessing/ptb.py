@@ -70,7 +70,7 @@ class ReadLines(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
-        parts = [part for part in SPLITS if part in files.paths]
+        parts = [part for part in SPLITS if part != "validation" or part in files.paths]
         splits = {part: read_text(files.path(part), rows=files.rows.get(part)) for part in parts}
         if files.origin == "given":
             for part, split in splits.items():

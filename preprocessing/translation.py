@@ -38,7 +38,6 @@ from preprocessing.bitext.writing import write as write
 from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError, ParameterError, check_at_least_one, check_choice, check_positive
 from preprocessing.pipeline.step import Step
-from preprocessing.text.data import Data
 from preprocessing.text.normalization import MOSES_LANGUAGES, Lowercase, Normalize
 from preprocessing.text.steps import Encode, Tokenize
 from preprocessing.text.tokenizers.reversible import JointSentencePiece, words_of
@@ -122,29 +121,29 @@ def pipeline(
     from_text, to_text = columns
     stand_ins = {language: other for language, other in known.stand_ins.items() if language in (source, target)}
     steps: list[Step[Bitext]] = [ReadPairs(from_text, to_text, collections, empty, stand_ins, known.longest)]
-    steps += [_both(Normalize(from_text), Normalize(to_text))]
+    steps += [BothSides(Normalize(from_text), Normalize(to_text))]
     if known.one_in:
         first = min(columns)
         steps += [SplitPairs(known.one_in, SIDES[columns.index(first)], first)]
     if known.hold_out:
         first = min(columns)
         steps += [HoldOutPairs(known.hold_out, SIDES[columns.index(first)], first)]
-    steps += [_both(Lowercase(), Lowercase())] if lowercase else []
+    steps += [BothSides(Lowercase(), Lowercase())] if lowercase else []
     steps += [Deduplicate()] if deduplicate else []
     steps += [Overlap(known.drop_overlap if drop_overlap is None else drop_overlap)]
     from_tokenizer, to_tokenizer = words_of(from_text), words_of(to_text)
     if tokens == "sentencepiece":
         from_tokenizer = to_tokenizer = JointSentencePiece(pieces)
         steps += [FitTokenizer(from_tokenizer)]
-    steps += [_both(Tokenize(from_tokenizer), Tokenize(to_tokenizer))]
+    steps += [BothSides(Tokenize(from_tokenizer), Tokenize(to_tokenizer))]
     if truecase:
         steps += [BothSides(*(Truecase() if language in MOSES_LANGUAGES else None for language in columns))]
     steps += [FilterLengths(max_length, max_ratio)]
     if tokens == "bpe":
-        steps += [LearnBPE(operations), _both(ApplyBPE(min_freq), ApplyBPE(min_freq))]
+        steps += [LearnBPE(operations), BothSides(ApplyBPE(min_freq), ApplyBPE(min_freq))]
     learn = LearnSequenceVocabulary(min_freq, max_size)
-    steps += [LearnJointVocabulary(learn) if joint_vocabulary else _both(learn, learn)]
-    steps += [_both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
+    steps += [LearnJointVocabulary(learn) if joint_vocabulary else BothSides(learn, learn)]
+    steps += [BothSides(Encode(), Encode()), BothSides(CheckRoundTrip(), CheckRoundTrip())]
     parts = tuple(part for collection in collections for part in collection.parts(*columns))
     for language, other in stand_ins.items():
         _log.warning("*** corpus %s has no text in %s; using %s instead ***", corpus, language, other)
@@ -174,12 +173,9 @@ def own_files(folder: Path | str, source: str, target: str, licence: str = "not 
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
         candidates = [Path(folder, f"{part}{ending}") for ending in ("", ".gz", ".xz")]
         paths[part] = next((path for path in candidates if path.is_file()), candidates[0])
-        absent |= set() if paths[part].exists() else {part}
+        if not paths[part].exists():
+            absent.add(part)
     validation = {f"validation.{language}" for language in (source, target)}
     if validation <= absent:
         paths = {part: path for part, path in paths.items() if part not in validation}
     return locate.given(OWN_FILES, paths, licence)
-
-
-def _both(source: Step[Data], target: Step[Data]) -> BothSides:
-    return BothSides(source, target)

@@ -24,7 +24,8 @@ SIZES = {
     "transformer": ("units", "layers", "heads", "hidden_units", "norm", "tied", "shared"),
 }
 """What the peers know of the settings of each model."""
-TRAINED = ("bahdanau2014", "rnnsearch")
+PAPER, VARIANT = "bahdanau2014", "rnnsearch"
+"""What is trained for this purpose by default."""
 
 
 def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,9 +49,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         network = with_corpus(load(run), run)
         weights = f"of {run.paper}, preset {run.preset}, {run.variant}, seed {run.seed}, {run.profile} profile"
     else:
-        network = trained(
-            spec["updates"], *(spec.get(*each) for each in zip(("paper", "variant"), TRAINED, strict=True))
-        )
+        network = trained(spec["updates"], spec.get("paper", PAPER), spec.get("variant", VARIANT))
         weights = f"after {spec['updates']} updates"
     model, settings, data = network.model, network.variant.settings, network.data
     kind = type(model).__name__.lower()
@@ -112,7 +111,7 @@ def trained(updates: int, paper: str, variant_name: str) -> Any:
     from reproductions.protocol.runner import corpus_or_sample
     from reproductions.protocol.task import TrainedModel
 
-    preset = corpus_or_sample(papers.load(paper).preset("cpu"))
+    preset = corpus_or_sample(papers.load(paper).preset("cpu"), [variant_name])
     variant, task = preset.variant(variant_name), preset.task(variant_name)
     data = task.prepare(variant.settings, sample=preset.on_sample)
     runtime.seed_all(1)

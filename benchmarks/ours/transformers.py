@@ -11,26 +11,25 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ours.training import first_batches
-from benchmarks.stopwatch import second_epoch, side
-from gluon_attn import runtime
+from benchmarks.ours.training import first_batches, train_twice
+from benchmarks.stopwatch import side
 
 VARIANT = "transformer"
 WIDER = {256: {"units": 256, "layers": 3, "hidden_units": 1024}}
 """What the networks of other widths change in the variant's settings."""
 
 
-def prepared(units: int, steps: int) -> tuple[Any, Any, list[Any]]:
-    """The variant with this width, its data, and ``steps`` of the batches that the script trains on."""
+def prepared(units: int, steps: int) -> tuple[Any, Any, Any, list[Any]]:
+    """The variant with this width, its data, its objective, and ``steps`` of the batches that the script trains on."""
     from reproductions import vaswani2017
     from reproductions.protocol.runner import corpus_or_sample
 
-    preset = corpus_or_sample(vaswani2017.REPRODUCTION.preset("cpu"))
+    preset = corpus_or_sample(vaswani2017.REPRODUCTION.preset("cpu"), [VARIANT])
     variant: Any = preset.variant(VARIANT)
     variant = replace(variant, settings=replace(variant.settings, **WIDER.get(units, {})))
     data = preset.task(VARIANT).prepare(variant.settings, sample=preset.on_sample)
     objective = preset.task(VARIANT).objective(variant.settings, variant.recipe, data)
-    return variant, data, first_batches(objective, steps)
+    return variant, data, objective, first_batches(objective, steps)
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
     from gluon_attn.training.checkpoint import parameter_count
     from preprocessing.text.vocabulary import PADDING_ID
 
-    variant, data, batches = prepared(units, steps)
+    variant, data, _, batches = prepared(units, steps)
     arrays = {}
     for number, batch in enumerate(batches):
         for name, array in zip(("source", "lengths", "inputs", "targets"), batch.inputs, strict=True):
@@ -79,18 +78,7 @@ def multiply_adds(settings: Mapping[str, Any], source: Any, target: Any) -> floa
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:
     """Train on the batches twice with ``fit`` and time the second time."""
-    import mxnet as mx
-
-    from gluon_attn.training.objective import Objective
-
-    variant, data, batches = prepared(units, steps)
-    runtime.seed_all(1)
-    network = variant.settings.build(data)
-    network.initialize(mx.init.Xavier())
-    network.hybridize(static_alloc=True, static_shape=True)
-    objective = Objective(lambda _: batches, steps, lambda output, tokens: output.loss.sum() / tokens, lambda _: {})
-    recipe = replace(variant.recipe, learning_rate=variant.recipe.learning_rate / 100)
-    return second_epoch(network, objective, recipe)
+    return train_twice(*prepared(units, steps))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def prepared(steps: int) -> tuple[Any, list[Any]]:
     from reproductions import bahdanau2014
     from reproductions.protocol.runner import corpus_or_sample
 
-    preset = corpus_or_sample(bahdanau2014.REPRODUCTION.preset("cpu"))
+    preset = corpus_or_sample(bahdanau2014.REPRODUCTION.preset("cpu"), ["rnnsearch"])
     variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
     data = task.prepare(variant.settings, sample=preset.on_sample)
     objective = task.objective(variant.settings, variant.recipe, data)

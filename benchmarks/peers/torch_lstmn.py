@@ -52,9 +52,9 @@ class LSTMN(nn.Module):
                 weights = torch.softmax(scores, 1)[:, None]
                 attended, adaptive = torch.bmm(weights, torch.stack(tape[-self.window :], 1)).squeeze(1).chunk(2, 1)
             gates = inputs + self.gates(attended)
-            let_in, keep, let_out = torch.sigmoid(gates[:, : 3 * units]).chunk(3, 1)
-            cell = keep * adaptive + let_in * torch.tanh(gates[:, 3 * units :])
-            hidden.append(let_out * torch.tanh(cell))
+            input_gate, forget_gate, output_gate = torch.sigmoid(gates[:, : 3 * units]).chunk(3, 1)
+            cell = forget_gate * adaptive + input_gate * torch.tanh(gates[:, 3 * units :])
+            hidden.append(output_gate * torch.tanh(cell))
             tape = [*tape, torch.cat([hidden[-1], cell], 1)]
             keys.append(self.key(hidden[-1]))
         return torch.stack(hidden, 1), (tape[-self.window :], attended)

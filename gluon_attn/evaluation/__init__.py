@@ -1,1 +1,1 @@
-"""Evaluation: statistics, faithfulness of attention, word vectors."""
+"""Evaluation: intervals and inference, faithfulness of weights, measures of heads, images and word vectors."""

@@ -33,5 +33,5 @@ def same_word(is_continued: np.ndarray) -> np.ndarray:
     Args:
         is_continued: (pieces,), whether the next piece belongs to the same word.
     """
-    word = np.concatenate([[0], np.cumsum(~np.asarray(is_continued, bool))[:-1]])
+    word = np.concatenate([[0], np.cumsum(~np.asarray(is_continued, bool))])[: len(is_continued)]
     return (word[:, None] == word) & ~np.eye(len(word), dtype=bool)

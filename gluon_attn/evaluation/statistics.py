@@ -43,7 +43,8 @@ class Estimate:
 
 
 class Resampled(Estimate):
-    """An estimate that resamples when its interval is first read: of the effect of a single seed, only the mean is.
+    """An estimate that resamples when its interval is first read; of the effect of a single seed, only the mean is
+    needed. ``dataclasses.replace`` cannot copy it.
 
     Args:
         mean: the mean.

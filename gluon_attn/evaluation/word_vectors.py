@@ -15,7 +15,8 @@ def nearest(
     Args:
         vectors: (words, units).
         ids: (queries,), the words whose neighbours to find.
-        count: number of neighbours per word, at most; there are fewer if there are not as many candidates.
+        count: number of neighbours per word, at most; there are fewer, for all words alike, if there are not as many
+            candidates, to which a word itself does not belong.
         among: (candidates,), ids of the candidates in ascending order; all words if None.
 
     Returns:

@@ -131,8 +131,8 @@ class HierarchicalAttentionNetwork(Classifier):
         flat, encoded = words.reshape((-3, 0)), []
         row, total = np.zeros(real.size, np.int32), 0
         for group, width in length_groups(lengths):
-            ids = _resized(nd.take(flat, _array(positions[group], "int32")), width)
-            encoded.append(self._graphs(self._sentence, ids, _array(lengths[group], "float32")))
+            ids = _resized(nd.take(flat, nd.array(positions[group], dtype="int32")), width)
+            encoded.append(self._graphs(self._sentence, ids, nd.array(lengths[group], dtype="float32")))
             row[positions[group]] = np.arange(total, total + len(group))
             total += len(group)
         row = row.reshape(real.shape)
@@ -141,12 +141,12 @@ class HierarchicalAttentionNetwork(Classifier):
         most = _rounded_up(int(counts.max()))
         padded = np.zeros((documents, most), np.int32)
         padded[:, :sentences] = row[:, :most]
-        vectors = nd.take(nd.concat(*(vector for vector, *_ in encoded), dim=0), _array(padded, "int32"))
-        logits, *sentence_weights = self._graphs(self._document, vectors, _array(counts, "float32"))
+        vectors = nd.take(nd.concat(*(vector for vector, *_ in encoded), dim=0), nd.array(padded, dtype="int32"))
+        logits, *sentence_weights = self._graphs(self._document, vectors, nd.array(counts, dtype="float32"))
         if not sentence_weights:
             return (logits,)
         word_weights = nd.concat(*(_resized(weights, longest) for _, weights in encoded), dim=0)
-        word_weights = nd.take(word_weights, _array(row, "int32")) * _array(real[:, :, None], "float32")
+        word_weights = nd.take(word_weights, nd.array(row, dtype="int32")) * nd.array(real[:, :, None], dtype="float32")
         return logits, word_weights, _resized(sentence_weights[0], sentences)
 
     def _sentence(self, F: Operators, ids: Tensor, lengths: Tensor) -> Tensors:
@@ -210,7 +210,3 @@ def _resized(values: nd.NDArray, width: int) -> nd.NDArray:
     if missing <= 0:
         return nd.slice_axis(values, axis=1, begin=0, end=width)
     return nd.concat(values, nd.zeros((values.shape[0], missing), dtype=values.dtype), dim=1)
-
-
-def _array(values: np.ndarray, dtype: str) -> nd.NDArray:
-    return nd.array(values, dtype=dtype)

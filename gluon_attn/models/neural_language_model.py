@@ -72,11 +72,11 @@ class NeuralLanguageModel(HybridBlock):
             self.hidden = nn.Dense(hidden_units, in_units=width, activation="tanh", flatten=False)
             self.dropout = nn.Dropout(dropout)
             # U and W are one matrix, and so are P and Q: its input is the tanh layer and the features, concatenated.
-            read = hidden_units + (width if direct else 0)
-            self.projection = nn.Dense(feature_units, in_units=read, use_bias=False, flatten=False) if tied else None
+            joined = hidden_units + (width if direct else 0)
+            self.projection = nn.Dense(feature_units, in_units=joined, use_bias=False, flatten=False) if tied else None
             self.output = nn.Dense(
                 vocabulary_size,
-                in_units=feature_units if tied else read,
+                in_units=feature_units if tied else joined,
                 flatten=False,
                 params=self.features.params if tied else None,
             )
@@ -86,10 +86,10 @@ class NeuralLanguageModel(HybridBlock):
             layer.bias.wd_mult = 0.0
 
     def hybrid_forward(self, F: Operators, contexts: Tensor, targets: Tensor) -> Tensor:
-        read = self.feature_dropout(F.reshape(self.features(contexts), (0, -1)))
-        hidden = self.dropout(self.hidden(read))
+        features = self.feature_dropout(F.reshape(self.features(contexts), (0, -1)))
+        hidden = self.dropout(self.hidden(features))
         if self._direct:
-            hidden = F.concat(hidden, read, dim=1)
+            hidden = F.concat(hidden, features, dim=1)
         if self.projection is not None:
             hidden = self.projection(hidden)
         return -F.pick(F.log_softmax(self.output(hidden), axis=-1), targets, axis=-1)

@@ -150,6 +150,10 @@ class ShowAttendTell(EncoderDecoder):
         self._check(source)
         return super().start(source, source_length)
 
+    def align(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> nd.NDArray:
+        self._check(source)
+        return super().align(source, source_length, inputs)
+
     def _check(self, source: nd.NDArray) -> None:
         if source.shape[1] != self._positions:
             reason = f"a grid of {source.shape[1]} positions, but the network attends to {self._positions}"
@@ -169,8 +173,8 @@ class ShowAttendTell(EncoderDecoder):
         memory, state = self.encode(F, source, source_length)
         sampled = None
         if training and self._attention == "hard":
-            half = F.ones_like(F.slice_axis(state[0], axis=1, begin=0, end=1))
-            sampled = F.sample_uniform(F.zeros_like(half), half) < _SAMPLED  # (batch, 1)
+            ones = F.ones_like(F.slice_axis(state[0], axis=1, begin=0, end=1))
+            sampled = F.sample_uniform(F.zeros_like(ones), ones) < _SAMPLED  # (batch, 1)
         embedded = self._embedded(inputs)
         features, alignment, log_s, _ = self._unroll(F, embedded, memory, state, steps, 1, sampled)
         loss, nll = self._of_tokens(F, features, targets)

@@ -29,7 +29,7 @@ from gluon_attn.typing import Operators, Tensor
 
 KERNELS = (5, 5, 5, 3, 3)
 STRIDES = (2, 2, 2, 1, 1)
-DOWNSCALE = 8
+FEWEST, DOWNSCALE = 3, 8  # the strides of the first three
 """Side, in pixels, of the square that a cell of the grid covers."""
 
 
@@ -53,12 +53,18 @@ class Convolutions(HybridBlock):
     """Five convolutions without pooling (sec. 3.2): (batch, 3, height, width) -> (batch, regions, channels[-1]).
 
     Args:
-        channels: number of channels of each convolution.
+        channels: number of channels of each convolution; the paper has five, and with three or four the last are left
+            out.
         height, width: size of the frames; regions = (height / 8) * (width / 8).
+
+    Raises:
+        UsageError: if there are fewer than three channels or more than five, or if the size is not a multiple of 8.
     """
 
     def __init__(self, channels: tuple[int, ...], height: int, width: int, **parameters: Any) -> None:
         super().__init__(**parameters)
+        if not FEWEST <= len(channels) <= len(KERNELS):
+            raise UsageError(f"{len(channels)} convolutions: give {FEWEST} to {len(KERNELS)} numbers of channels")
         if height % DOWNSCALE or width % DOWNSCALE:
             raise UsageError(f"frames of {width} x {height} pixels: choose multiples of {DOWNSCALE}")
         self.grid = (height // DOWNSCALE, width // DOWNSCALE)

@@ -110,10 +110,10 @@ def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
         UsageError: if there are no names, too many, or different numbers of memories.
     """
     numbers = sorted({len(values) for values in weights.values()})
-    if len(numbers) != 1 or not numbers[0] or len(weights) > len(COLOURS):
-        raise UsageError(
-            f"weights by distance: {len(weights)} names with {numbers or 'no'} memories; draw equal numbers"
-        )
+    if not 1 <= len(weights) <= len(COLOURS):
+        raise UsageError(f"weights by distance: {len(weights)} names; draw 1 to {len(COLOURS)}")
+    if len(numbers) != 1 or not numbers[0]:
+        raise UsageError(f"weights by distance: names with {numbers} memories; draw equal numbers, at least 1")
     distances = range(1, numbers[0] + 1)
     with house_figure(7, 3.6, path) as figure:
         axes = figure.subplots()
@@ -298,7 +298,7 @@ def score_by_amount(
             else:
                 axes.set_xscale("function", functions=(np.sqrt, np.square))
             ticks = sorted({one for points in series.values() for one in points})
-            axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") for one in ticks])
+            axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") if one >= 1 else f"{one:.1g}" for one in ticks])
             axes.minorticks_off()
         shown = f"{amount} (square-root scale)" if scale == "sqrt" else amount
         title = label.partition(",")[0]

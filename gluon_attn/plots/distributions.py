@@ -71,7 +71,7 @@ def entropy_and_agreement(
 def _distributions(
     axes: Axes, samples: Mapping[str, np.ndarray], edges: np.ndarray, written: Callable[[float], str] = "{:.2f}".format
 ) -> None:
-    """Draw overlaid histograms in per cent, with each median as a line and, if ``written``, in the legend."""
+    """Draw overlaid histograms in per cent, with each median as a line and, formatted by ``written``, in the legend."""
     if not samples or len(samples) > len(COLOURS):
         raise UsageError(f"distributions: {len(samples)} samples; draw 1 to {len(COLOURS)}")
     top = 0.0

@@ -1,7 +1,7 @@
 """Style and writing of all figures, and the watermark of figures drawn from sample data.
 
-The bytes of a PNG depend only on its content, the font and the version of matplotlib: not on the date, user settings or
-the state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
+The bytes of a PNG depend only on its content, the font and the versions of matplotlib and Pillow: not on the date, user
+settings or the state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
 (https://jfly.uni-koeln.de/color/). Korean is drawn with :func:`.fonts.hangul_font`; a character that no installed font
 can draw appears as its code point, ``U+1F9E1``.
 """

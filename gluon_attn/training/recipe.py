@@ -33,8 +33,8 @@ class Recipe:
     gradient, except for parameters that a model exempts (``wd_mult``); None for no decay.
 
     Raises:
-        UsageError: if the decay is unknown, the norm is not positive, ``inverse-sqrt`` has no warm-up, or ``epochs``,
-            ``patience`` or ``average`` is below 1.
+        UsageError: if the decay is unknown, the norm is not positive, the rate is negative, ``inverse-sqrt`` has no
+            warm-up, or ``epochs``, ``batch_size``, ``patience`` or ``average`` is below 1.
     """
 
     epochs: int
@@ -52,9 +52,11 @@ class Recipe:
     weight_decay: float | None = None
 
     def __post_init__(self) -> None:
-        for name, epochs in (("epochs", self.epochs), ("patience", self.patience)):
-            if epochs < 1:
-                raise UsageError(f"{name} must be 1 or more, not {epochs}")
+        for name in ("epochs", "batch_size", "patience"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if not self.learning_rate >= 0:
+            raise UsageError(f"learning_rate {self.learning_rate} is negative; choose 0 or more")
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
         if self.clip_norm is not None and not self.clip_norm > 0:

@@ -171,7 +171,7 @@ def read_collection(
     return list(zip(ids, *texts, strict=True))
 
 
-def read_parallel(source: Path, target: Path, collection: Collection | None = None) -> tuple[list[str], list[str]]:
+def read_parallel(source: Path, target: Path, collection: Collection | None) -> tuple[list[str], list[str]]:
     """The lines of two parallel files; raises InputError when one has more lines than the other."""
     web = collection is not None and collection.carriage_returns
 

@@ -26,18 +26,28 @@ SMALL, _LARGEST_RATIO = 1 << 26, 100
 """Unpacked size in bytes that is always accepted, and maximum compression ratio of larger files."""
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 """Exceptions that the standard library raises for a truncated or damaged archive."""
+UNREADABLE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""Exceptions for a file that cannot be opened at all, which :data:`BROKEN` has too."""
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """The error of a file that cannot be opened."""
+    return InputError(path, f"cannot be read ({error.strerror})", remedy="name a file that you may read")
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:
     """The bytes of a file, decompressed by its ending (:func:`unpacked`), or of one member of a ``.zip``.
 
-    Raises InputError for a truncated or damaged file, with the last line that could be read.
+    Raises InputError for a file that cannot be opened, and for a truncated or damaged one with the last line that could
+    be read.
     """
     content = bytearray()
     try:
         with unpacked(path, member) as stream:
             while block := stream.read(_BLOCK):
                 content += block
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
     except BROKEN as error:
         reason = f"cannot be decompressed to its end: truncated or damaged ({str(error) or type(error).__name__})"
         raise InputError(path, reason, line=content.count(b"\n") + 1, remedy=FETCH_AGAIN) from error

@@ -38,8 +38,10 @@ class Ragged(Sequence[np.ndarray]):
         return len(self.offsets) - 1
 
     def __getitem__(self, row: Any) -> Any:
-        """The ids of one row, a view of shape (length,)."""
+        """The ids of one row, a view of shape (length,); of a slice, a list of such views."""
         row = range(len(self))[row]
+        if isinstance(row, range):
+            return [self[each] for each in row]
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     @property

@@ -145,6 +145,6 @@ class MaskWords(Step[Data]):
         tokens, examples = data.vocabulary.idx_to_token, []
         for row in range(min(3, len(split))):
             here = slice(split.offsets[row], split.offsets[row + 1])
-            pair = (" ".join(tokens[index] for index in ids[here]) for ids in (split.ids, masked.ids))
-            examples.append((next(pair), next(pair)))
+            before, after = (" ".join(tokens[index] for index in ids[here]) for ids in (split.ids, masked.ids))
+            examples.append((before, after))
         return data, Notes(facts={"masking": facts}, examples=examples)

@@ -31,11 +31,12 @@ def films(row_id: np.ndarray) -> np.ndarray:
 
 
 def pair_rows(group: np.ndarray, generator: np.random.RandomState) -> Pairs:
-    """Pair all rows, each once, so that half of the pairs, or as many as possible, are of one group.
+    """Pair all rows, each once, so that about half of the pairs are of one group, if no group has most of the rows.
 
     Rows are shuffled within their group and paired two by two. A group of odd size leaves one row over; these rows are
-    paired with each other. Then the second rows of some pairs within a group, drawn at random, are permuted cyclically,
-    so that there are as many pairs of two groups as of one. A single row may be left over at the end; it is in no pair.
+    paired with each other. Then the second rows of some pairs within a group, drawn at random, are permuted cyclically:
+    as many as make the pairs of two groups as many as those of one, if no row meets another one of its own group. A
+    single row may be left over at the end; it is in no pair.
 
     Args:
         group: (rows,) the number of the group of each row.

@@ -54,7 +54,7 @@ def read_table(path: Path) -> Table:
             reason = f"{len(columns)} column{'s' if len(columns) > 1 else ''}, expected 3 (id, document, label)"
             remedy = "put single tabs between the columns, none into the text"
             if line.count('"') % 2:
-                remedy += "; if a quoted text goes on in the next line, write it in one"
+                remedy += "; if a quoted text continues in the next line, write it in one"
             raise InputError(path, reason, line=number, remedy=remedy)
         row_id, text, label = columns
         if label.endswith("\r"):

@@ -63,7 +63,7 @@
       if (confidence && (confidence === "sure" ? probability < SURE : probability >= UNSURE)) continue;
       if (in_train && data.in_train[index] !== in_train) continue;
       if (matrix && !(index in data.matrix)) continue;
-      if (query && data.id[index] !== query && !haystack[index].includes(query)) continue;
+      if (query && fold(data.id[index]) !== query && !haystack[index].includes(query)) continue;
       found.push(index);
     }
     const sign = order === "sure" ? -1 : 1;

@@ -26,9 +26,7 @@ import numpy as np
 
 from preprocessing.files import write_text
 from reproductions.html.inline_page import json_block, render
-
-SAMPLE = "sample"
-"""Name of the embedded corpus, on which results are meaningless."""
+from reproductions.protocol.runs import SAMPLE
 
 _HERE = Path(__file__).parent
 _DIGITS = np.array(list(string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"))

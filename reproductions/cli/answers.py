@@ -220,7 +220,7 @@ def export(
         run = Run(paper, preset, papers.load(paper).preset(preset).headline[0], seed, profile, None, runs)
         model = models.find(run, variant)
     else:
-        check_alone(variant, seed, runs, preset)
+        check_alone(variant, seed, runs, preset, profile)
         loading.declared(paper, model)  # refuses the network of another paper
     models.export(model, out)
     print(f"exported: {out}")

@@ -6,7 +6,6 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 from __future__ import annotations
 
 import json as json_text
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import typer
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
+from preprocessing.files import printable
 from reproductions.cli.answers import Json
 from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
 from reproductions.cli.options import PresetName, Profile, Runs, Threads, check_output
@@ -67,8 +67,8 @@ def caption(
             print_refusal(error)
             failed += 1
             continue
-        record = {"image": _shown(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}
-        print(json_text.dumps(record, ensure_ascii=False) if json else f"{_shown(path)}\t{answer.text}", flush=True)
+        record = {"image": printable(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}
+        print(json_text.dumps(record, ensure_ascii=False) if json else f"{printable(path)}\t{answer.text}", flush=True)
         if out is not None and answer.weights is not None:
             pixels = trained.data.prepared.reader.read([path])[0]
             panels = word_panels(pixels, answer.words, answer.weights)
@@ -128,7 +128,7 @@ def classify(
         except InputError as error:
             print_refusal(error)
             continue
-        print(line if json else f"{_shown(path)}\t{line}", flush=True)
+        print(line if json else f"{printable(path)}\t{line}", flush=True)
         classified.append(path)
     if attention is not None and classified:
         draw_attention(trained, classified, attention)
@@ -158,8 +158,3 @@ def _refuse_line_feeds(images: Sequence[Path]) -> None:
     for path in images:
         if "\n" in str(path):
             raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
-
-
-def _shown(path: Path) -> str:
-    """Return a path as text that can be printed: bytes that are not UTF-8 are escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -77,10 +77,10 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     return trained
 
 
-def check_alone(variant: str | None, seed: int, runs: Path, preset: str) -> None:
+def check_alone(variant: str | None, seed: int, runs: Path, preset: str, profile: str = "portable") -> None:
     """Refuse options that name a run beside ``--model``, where they would be ignored."""
     given = {"--variant": variant is not None, "--seed": seed != 1, "--runs": runs != Path("runs")}
-    given["--preset"] = preset != "cpu"
+    given |= {"--preset": preset != "cpu", "--profile": profile != "portable"}
     ignored = " and ".join(option for option, is_given in given.items() if is_given)
     if ignored:
         raise UsageError(f"--model names a network, and so its variant and seed; leave out {ignored}")

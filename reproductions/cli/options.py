@@ -61,7 +61,9 @@ Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile."
 Jobs = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Number of processes at a time. Default: one per core; one in the fast profile, or with --workers."
+        min=1,
+        help="Number of trainings at a time. Default: one per core, or per --local-workers cores; one in the fast "
+        "profile, with --workers and with --port.",
     ),
 ]
 LocalWorkers = Annotated[

@@ -7,7 +7,7 @@ repository.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import hangul_font
 from preprocessing.files import atomic_directory, write_json
-from reproductions.explorer.app import RUNS
+from reproductions.explorer.app import RUNS, Page
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Network, Networks
 from reproductions.explorer.pages import markdown, page
 from reproductions.guides.guides import GUIDES
@@ -24,8 +24,6 @@ from reproductions.protocol import papers
 from reproductions.protocol.report import papers_markdown
 from reproductions.protocol.results_page import readme_of, results_readme_path
 from reproductions.protocol.runs import Outcome, published_outcomes
-
-Page = Callable[[], bytes]
 
 MANIFEST = "site.json"
 """File that lists the SHA-256 of all files of a written site. A folder that contains it may be replaced."""

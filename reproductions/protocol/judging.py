@@ -205,8 +205,8 @@ def _author_and_year(source: str) -> tuple[str, ...] | None:
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:
-    """The number of seeds per variant that would show an effect with a probability of 0.8; None if the test split is
-    too small for any number of seeds.
+    """The number of seeds per variant that would show an effect with a probability of 0.8; None if 100 seeds would not,
+    since the test split is too small.
 
     Raises:
         UsageError: if the deviation over seeds is not known, or if nothing in the systems is random.
@@ -254,5 +254,11 @@ def _samples(
 
 
 def _distinct(samples: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Without repetitions: the same trainings have the same values to the last bit."""
-    return list({sample.tobytes(): sample for sample in samples}.values())
+    """Without the samples whose values all are in another one: the same trainings have the same values to the last bit,
+    and one table may have more of their seeds."""
+    longest_first = sorted(samples, key=len, reverse=True)
+    distinct: list[np.ndarray] = []
+    for sample in longest_first:
+        if not any(np.isin(sample, other).all() for other in distinct):
+            distinct.append(sample)
+    return distinct

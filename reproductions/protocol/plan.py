@@ -32,7 +32,8 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     if len(waiting) < len(runs):
         lines.append(f"  {len(runs) - len(waiting)} trained already")
     if first := networks_to_train_first(runs):
-        lines.append(f"  trained first, since others start from them: {', '.join(run.variant for run in first)}")
+        names = [run.variant if run.paper == runs[0].paper else f"{run.paper}/{run.variant}" for run in first]
+        lines.append(f"  trained first, since others start from them: {', '.join(names)}")
     published = _published(runs[0])
     known = {row.variant: row.train_seconds for row in published.rows} if published else {}
     seconds = [known[run.variant] for run in waiting if run.variant in known]

@@ -29,7 +29,7 @@ def prerequisite(run: Run) -> Run | None:
     if variant and paper == run.paper_name:
         paper = run.paper  # may be a path
     elif paper not in papers.names() or not variant:
-        raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
+        raise UsageError(f"pretrained network {name!r} is unknown; write it as PAPER/VARIANT")
     return replace(run, paper=paper, variant=variant, seed=1, own=None)
 
 

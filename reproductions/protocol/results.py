@@ -22,8 +22,8 @@ class Row:
         signature: how the metric is computed.
         mean, std: over seeds, in the unit of the metric; the deviation is 0 with one seed.
         per_seed: value of each seed.
-        ci95: 95 % bootstrap interval over test items; of metrics without items, such as chrF and those of validation,
-            the range over seeds.
+        ci95: 95 % bootstrap interval over test items; of a difference, the interval over seeds and items; of metrics
+            without items, such as chrF and those of validation, the range over seeds.
         parameters: number of parameters.
         train_seconds: mean over seeds of the seconds of training, without validation.
         reported: the number reported elsewhere, if any.

@@ -60,7 +60,7 @@ def results_readme(
 
 
 def _table_markdown(reproduction: Reproduction, table: Sequence[Line]) -> str:
-    """The table of the systems, without columns that no system fills."""
+    """The table of the systems, without the columns on reported numbers if there are none."""
     first, *others = reproduction.table_columns
     several_corpora = len({line.row.corpus for line in table}) > 1
     headings = ["variant", "what", *(["corpus"] if several_corpora else []), f"test {first.title}"]

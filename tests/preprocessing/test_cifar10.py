@@ -201,6 +201,7 @@ def test_new_images_of_any_size_are_resized(sample: ImageResult) -> None:
     larger = cifar10.prepare("sample", size=48, cache=False)
     assert larger.splits["train"].decoded.shape == (179, 48, 48, 3)
     assert cifar10.encode(larger, [encoded(drawn(1))]).shape == (1, 48, 48, 3)
+    assert sample.inputs(cifar10.encode(sample, [])).shape == (0, 3, 32, 32)
 
 
 def test_results_are_written_and_restored(sample: ImageResult, tmp_path: Path) -> None:

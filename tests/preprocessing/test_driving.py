@@ -230,6 +230,12 @@ def change(lines: list[str], row: int, column: int, value: str) -> list[str]:
 FAULTS: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "not a number": (lambda log: change(log, 7, 2, "left"), "line 8: steering 'left' is not a number"),
     "NaN": (lambda log: change(log, 7, 2, "nan"), "line 8: steering is nan"),
+    "digits in groups": (lambda log: change(log, 7, 2, "0_5"), "line 8: steering '0_5' is not a number"),
+    "no rows": (lambda log: log[:1], "line 1: has a header, but no rows"),
+    "no rows of the simulator": (
+        lambda log: ["center,left,right,steering,throttle,brake,speed"],
+        "line 1: has a header, but no rows",
+    ),
     "infinite time": (lambda log: change(log, 7, 1, "inf"), "line 8: milliseconds is inf"),
     "beyond the lock": (lambda log: change(log, 7, 2, "1.5"), "line 8: steering 1.5 is more than 25 degrees"),
     "columns": (lambda log: [*log[:9], log[9] + ",1", *log[10:]], "line 10: 7 columns, the header has 6"),

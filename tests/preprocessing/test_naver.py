@@ -66,7 +66,7 @@ def test_a_valid_file(tmp_path: Path) -> None:
         (GOOD + b"3\tx\n", 4, "2 columns, expected 3", "single tabs"),
         (GOOD + b"3\tx\ty\t1\n", 4, "4 columns, expected 3", "single tabs"),
         (GOOD + b"\n", 4, "an empty line", "remove it"),
-        (GOOD + b'3\t"x\ny"\t1\n', 4, "2 columns, expected 3", "a quoted text goes on in the next line"),
+        (GOOD + b'3\t"x\ny"\t1\n', 4, "2 columns, expected 3", "a quoted text continues in the next line"),
         (GOOD + b"3\tx\n4\ty\tz\t0\n", 4, "2 columns", "single tabs"),
         (GOOD + b"3\tx\t2\n", 4, "label '2', expected 0 or 1", "0 for negative"),
         (GOOD + b"3\tx\t\n", 4, "label ''", "0 for negative"),

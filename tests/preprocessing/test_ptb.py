@@ -107,3 +107,10 @@ def test_the_card_of_ptb() -> None:
     ]
     assert lines["test"]["unknown_as_it_stands"] == 4_794
     assert result.digest == "9ec17a77b04ec45304c95bab93bf8066711e066e51e8df63ee93e8d88a7dc2fd"
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_split_that_is_not_given_is_named(part: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"mine.* {'test' if part == 'train' else 'train'}"):
+        ptb.prepare(locate.given("mine", {part: tmp_path / "text"}), cache=False)

@@ -12,7 +12,7 @@ from typing import IO, Any
 from preprocessing.bitext.reading import Collection
 from preprocessing.bitext.segments import is_markup, read_segments
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_count, unpacked
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, UNREADABLE, check_count, unpacked, unreadable
 from preprocessing.errors import InputError
 
 CHUNK = 16_384
@@ -76,6 +76,8 @@ class _Lines:
         self._context = unpacked(self._path)
         try:
             stream: IO[bytes] = self._context.__enter__()
+        except UNREADABLE as error:
+            raise unreadable(self._path, error) from error
         except BROKEN as error:
             raise self._broken(error) from error
         self._lines = iter(partial(stream.readline, _LONGEST_LINE), b"")

@@ -44,7 +44,7 @@ class Pool:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
             reason = "a worker process died, most likely out of memory"
-            raise InputError(WORKERS, reason, remedy="run again with fewer processes; it goes on") from error
+            raise InputError(WORKERS, reason, remedy="run again with fewer processes") from error
         finally:
             for future in waiting:
                 future.cancel()

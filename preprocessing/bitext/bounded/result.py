@@ -94,7 +94,7 @@ def _finished(
     except OSError as error:
         reason = f"cannot be written ({error.strerror or error})"
         remedy = "free some space" if error.errno in FULL else "make the folder writable"
-        raise InputError(folder, reason, remedy=f"{remedy} and run again; it goes on where it was") from error
+        raise InputError(folder, reason, remedy=f"{remedy}, and run again") from error
     return _load(pipeline, folder)
 
 

@@ -85,6 +85,7 @@ class Column:
                 except OSError as error:
                     reason = f"cannot be written ({error.strerror or error})"
                     raise InputError(self.path, reason, remedy="free some space") from error
+            os.fsync(stream.fileno())
 
     def write(self, start: int, values: np.ndarray) -> None:
         """Write a part of the array, from row ``start`` on."""
@@ -93,6 +94,8 @@ class Column:
             _, _, dtype = np.lib.format.read_array_header_2_0(stream)
             stream.seek(start * dtype.itemsize, os.SEEK_CUR)
             stream.write(np.ascontiguousarray(values, dtype).data)
+            stream.flush()
+            os.fsync(stream.fileno())  # before the marker that this part is written
 
 
 def digest_of_files(paths: Mapping[str, Path]) -> str:
@@ -127,13 +130,21 @@ def mapped(path: Path) -> np.ndarray:
         raise InputError(path, f"damaged shard ({error})", remedy=_REMEDY) from error
 
 
+def _file_of(array: np.ndarray) -> Path | None:
+    """The file that an array is mapped from, if it still exists and the array is all of it."""
+    if not isinstance(array, np.memmap) or array.filename is None:
+        return None
+    file = Path(array.filename)
+    return file if file.exists() and file.stat().st_size == array.offset + array.nbytes else None
+
+
 def write_columns(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write each array to a file that can be mapped into memory; an array that is already in such a file is linked or
     copied. Raises OSError if the disk is full."""
     folder.mkdir()
     for name, array in arrays.items():
-        target, file = folder / f"{name}.npy", getattr(array, "filename", None)
-        if file is None or not Path(file).exists():
+        target, file = folder / f"{name}.npy", _file_of(array)
+        if file is None:
             with target.open("wb") as stream:
                 np.lib.format.write_array(stream, array, version=(2, 0), allow_pickle=False)
             continue

@@ -57,9 +57,10 @@ def find(steps: tuple[Step[Bitext], ...], kind: type[Any], *, required: bool = T
     """The step of type ``kind``, or the step of a side if the sides have one of this type; None if there is none and it
     is not ``required``."""
     for step in steps:
-        sides = [each for each in (step.source, step.target) if each is not None] if isinstance(step, BothSides) else []
-        if isinstance(step, kind) or any(isinstance(each, kind) for each in sides):
-            return step if isinstance(step, kind) else sides[0]
+        sides = (step.source, step.target) if isinstance(step, BothSides) else ()
+        for each in (step, *sides):
+            if isinstance(each, kind):
+                return each
     if required:
         raise ValueError(f"the pipeline has no step {kind.__name__}")
     return None

@@ -41,7 +41,7 @@ class WordPiece(Tokenizer):
         return "\n".join(self.pieces).encode("utf-8")
 
     def restored(self, state: bytes) -> WordPiece:
-        return type(self)(state.decode("utf-8").split("\n"))
+        return type(self)(state.decode("utf-8").split("\n") if state else ())
 
     def tokenize(self, text: str) -> list[str]:
         pieces: list[str] = self._tokenizer(text)

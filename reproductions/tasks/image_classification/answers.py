@@ -16,6 +16,7 @@ from gluon_attn.models.vision_transformer import VisionTransformer
 from gluon_attn.plots.image_attention import Panel, draw
 from preprocessing import cifar10
 from preprocessing.errors import InputError
+from preprocessing.files import printable
 from reproductions.protocol.task import AnswerOptions, TrainedModel
 
 
@@ -34,7 +35,7 @@ def answer_image(trained: TrainedModel[Any, Any], path: Path, number: int, optio
     if options.json:
         by_label = {label: round(float(value), 6) for label, value in zip(labels, probabilities, strict=True)}
         best = labels[order[0]]
-        record = {"line": number, "image": str(path), "label": best, "probabilities": by_label}
+        record = {"line": number, "image": printable(path), "label": best, "probabilities": by_label}
         return json.dumps(record, ensure_ascii=False)
     return "\t".join(f"{labels[label]}\t{probabilities[label]:.4f}" for label in order[: options.n_best])
 

@@ -37,9 +37,10 @@ RATED = "imdb"
 """Corpus of rated reviews that defines the sentiment of words of other texts."""
 
 FREQUENT, CLEAR = 100, 3.0
+"""Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`."""
+
 FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE = 5, 1.0
-"""Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`, which are also their limits on the embedded
-sample."""
+"""Upper limits of ``frequent`` and ``clear`` on the embedded sample, which has few words."""
 
 _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
 

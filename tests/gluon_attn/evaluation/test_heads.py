@@ -25,3 +25,4 @@ def test_pieces_of_a_word_mark_each_other() -> None:
     expected = np.zeros((5, 5), bool)
     expected[1:4, 1:4] = ~np.eye(3, dtype=bool)
     np.testing.assert_array_equal(marks, expected)
+    assert same_word(np.array([], bool)).shape == (0, 0)

@@ -208,6 +208,8 @@ def test_a_grid_of_another_size_is_refused(attention: str) -> None:
         network(larger, LENGTHS, WORDS, TARGETS)
     with pytest.raises(UsageError, match="a grid of 9 positions"):
         network.start(larger, LENGTHS)
+    with pytest.raises(UsageError, match="a grid of 9 positions"):
+        network.align(larger, LENGTHS, WORDS)
 
 
 def test_an_unknown_attention_is_refused() -> None:

@@ -159,6 +159,12 @@ def test_convolutions_have_the_parameters_of_the_equations() -> None:
     assert parameter_count(network) == convolutions + 10 * (200 * 64 + 1) + 11
 
 
+@pytest.mark.parametrize("count", [2, 6])
+def test_other_numbers_of_convolutions_are_refused(count: int) -> None:
+    with pytest.raises(UsageError, match=f"{count} convolutions: give 3 to 5 numbers of channels"):
+        ConvolutionalDriver(channels=(4,) * count, height=16, width=32, units=10)
+
+
 def test_no_network() -> None:
     before = nd.array([1.0, -2.0])
     assert LastSteering(0.0)(before).asnumpy().tolist() == [0.0, 0.0]

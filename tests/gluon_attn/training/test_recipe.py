@@ -18,6 +18,12 @@ def test_a_plain_recipe_has_a_constant_rate() -> None:
     assert recipe.optimizer == "adam" and recipe.clip_norm is None
 
 
+@pytest.mark.parametrize("change", [{"epochs": 0}, {"batch_size": 0}, {"patience": 0}, {"learning_rate": -1.0}])
+def test_what_no_training_can_have_is_refused(change: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(change))}.* (0|-1.0)"):
+        Recipe(**({"epochs": 1, "batch_size": 8, "learning_rate": 1.0} | change))  # type: ignore[arg-type]
+
+
 def test_warmup_is_linear_and_ends_at_the_rate() -> None:
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=1.0, warmup_steps=4)
     assert [recipe.rate(step, 30) for step in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]

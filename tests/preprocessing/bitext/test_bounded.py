@@ -19,7 +19,7 @@ import pytest
 
 from preprocessing import translation
 from preprocessing.bitext.bounded import chunks, copies, words
-from preprocessing.bitext.bounded.shards import Shards
+from preprocessing.bitext.bounded.shards import Shards, mapped, write_columns
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.corpora import CorpusFiles
 from preprocessing.errors import InputError
@@ -232,6 +232,14 @@ def test_steps_that_need_all_text_are_refused(corpus: CorpusFiles) -> None:
         run(corpus, bounded=True, truecase=True, lowercase=False)
     with pytest.raises(InputError, match="give files for validation"):
         run(corpus.only([part for part in corpus.paths if "validation" not in part]), bounded=True)
+
+
+def test_a_part_of_a_mapped_column_is_written_alone(tmp_path: Path) -> None:
+    write_columns(tmp_path / "whole", {"ids": np.arange(10)})
+    column = mapped(tmp_path / "whole" / "ids.npy")
+    write_columns(tmp_path / "more", {"all": column, "part": column[2:5], "end": column[7:]})
+    values = {path.stem: mapped(path).tolist() for path in (tmp_path / "more").iterdir()}
+    assert values == {"all": list(range(10)), "part": [2, 3, 4], "end": [7, 8, 9]}
 
 
 def test_written_columns_can_be_mapped(corpus: CorpusFiles, tmp_path: Path) -> None:

@@ -160,3 +160,10 @@ def test_a_sparse_member_of_an_archive_is_refused(tmp_path: Path) -> None:
     path.write_bytes(header.tobuf())
     with pytest.raises(InputError, match="which no text does"):
         documents.prepare(documents.own_documents(path))
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path / "none.txt", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError) as error:
+            read_bytes(path)
+        assert str(error.value) == f"{path}: cannot be read ({reason}); name a file that you may read"

@@ -42,6 +42,7 @@ def test_slices_are_the_rows_in_their_range(rows: list[list[int]], data: st.Data
     middle = data.draw(st.integers(0, len(rows)))
     parts = [ragged.slice(0, middle), ragged.slice(middle, len(rows))]
     assert rows_of(parts[0]) == rows[:middle] and rows_of(parts[1]) == rows[middle:]
+    assert [row.tolist() for row in ragged[middle::-1]] == rows[middle::-1]
 
 
 @given(ROWS, st.one_of(st.none(), st.integers(0, 9)))

@@ -86,6 +86,7 @@ def test_images_that_cannot_be_read_are_named_and_the_others_classified(tmp_path
     assert first.startswith(f"{tmp_path}/ \\xff.png \t") and second.startswith(f"{DRAWING}\t")
     refused = [line for line in answer.err.splitlines() if line.startswith("gluon-attn: ")]
     assert len(refused) == 2 and "damaged.png: " in refused[0] and refused[1].startswith("gluon-attn: none.png: ")
+    assert json.loads(gluon_attn("classify", odd, "--json").out)["image"] == f"{tmp_path}/ \\xff.png "
 
 
 def test_the_paper_is_the_only_one_whose_networks_answer_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

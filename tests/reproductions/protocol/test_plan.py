@@ -45,7 +45,7 @@ def test_the_plan_has_the_minutes_of_the_published_trainings(runs: list[Run]) ->
 def test_the_plan_names_the_networks_that_are_trained_before(tmp_path: Path) -> None:
     preset, names = papers.load("devlin2018").preset("cpu"), ("bert", "bert-30", "vectors-100")
     lines = plan(preset, [run(tmp_path, name, paper="devlin2018", preset="cpu") for name in names], jobs=1)
-    assert lines[2] == "  trained first, since others start from them: pretraining-30, skip-gram"
+    assert lines[2] == "  trained first, since others start from them: pretraining-30, mikolov2013/skip-gram"
 
 
 def test_without_published_trainings_the_plan_says_so(tmp_path: Path) -> None:

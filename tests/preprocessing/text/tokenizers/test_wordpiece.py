@@ -21,6 +21,7 @@ def test_words_become_their_longest_pieces() -> None:
     assert tokenizer.tokenize("  ") == []
     restored = WordPiece().restored(tokenizer.state())
     assert restored.pieces == tokenizer.pieces
+    assert WordPiece().restored(WordPiece().state()).pieces == ()
 
 
 def test_what_cannot_be_divided_is_unknown_whatever_it_is_spelled_like() -> None:
