@@ -88,14 +88,14 @@ def start(command: Command, folder: Path, log: Path) -> subprocess.Popen[bytes]:
 def processes_of(folder: Path) -> list[int]:
     """The processes that a command started and that live."""
     wanted = f"{MARK}={folder}\0".encode()
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             if wanted in path.read_bytes() + b"\0":
-                found.append(int(path.parent.name))
+                processes.append(int(path.parent.name))
         except OSError:
             continue
-    return found
+    return processes
 
 
 def wait_for_end(folder: Path, seconds: float = 120.0) -> None:

@@ -154,7 +154,7 @@ def cpu_features() -> str:
     """Return the instruction sets beyond the baseline that NumPy detects; some of its sums depend on them."""
     from numpy.core import _multiarray_umath
 
-    return " ".join(name for name, found in _multiarray_umath.__cpu_features__.items() if found)
+    return " ".join(name for name, supported in _multiarray_umath.__cpu_features__.items() if supported)
 
 
 def c_library() -> str:

@@ -127,14 +127,14 @@ def own_folder(folder: Path) -> CorpusFiles:
     named = ("center", "frames", "IMG", "center.tar*", "frames.tar*", "IMG.tar*")
     patterns = ("camera.h5",) if logs and logs[0].suffix == ".h5" else named
     frames = sorted(path for pattern in patterns for path in folder.glob(pattern))
-    for what, plural, found, names in (
+    for what, plural, matching, names in (
         ("log", "logs", logs, LOGS),
         ("folder or archive of frames", "folders or archives of frames", frames, patterns),
     ):
-        if len(found) > 1:
-            kept = ", ".join(path.name for path in found)
-            raise InputError(folder, f"has several {plural}", remedy=f"keep one of {kept}")
-        if not found:
+        if len(matching) > 1:
+            names_of_files = ", ".join(path.name for path in matching)
+            raise InputError(folder, f"has several {plural}", remedy=f"keep one of {names_of_files}")
+        if not matching:
             raise InputError(folder, f"has no {what}", remedy=f"put one of {', '.join(names)} there")
     return own_drive(frames[0], logs[0])
 
@@ -283,11 +283,11 @@ class DriveResult(RunResult["DrivePipeline", DriveData]):
 
     def encode(self, files: Sequence[bytes]) -> ImageSplit:
         """Process new frames with the same steps, one row per file, without time and steering."""
-        read = self.pipeline.steps[0]
-        assert isinstance(read, ReadDrive)
+        reading = self.pipeline.steps[0]
+        assert isinstance(reading, ReadDrive)
         names = [f"new {row}" for row in range(len(files))]
-        images = [read.resized(decode(name, file)) for name, file in zip(names, files, strict=True)]
-        pixels = np.stack(images) if images else np.empty((0, read.height, read.width, 3), np.uint8)
+        images = [reading.resized(decode(name, file)) for name, file in zip(names, files, strict=True)]
+        pixels = np.stack(images) if images else np.empty((0, reading.height, reading.width, 3), np.uint8)
         split = DriveSplit(np.array(names, np.str_), np.full(len(files), -1, np.int64), pixels=pixels)
         data, _ = ToHSV().apply(DriveData({"new": split}), Context())
         return data.splits["new"]

@@ -171,8 +171,8 @@ class ReadCaptions(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
-        read = _read_karpathy if files.path("captions").suffix == ".json" else _read_official
-        splits, ignored = read(files)
+        read_captions = _read_karpathy if files.path("captions").suffix == ".json" else _read_official
+        splits, ignored = read_captions(files)
         for part, images in splits.items():
             _check_files(files.path("images"), list(images), part)
         counts = {

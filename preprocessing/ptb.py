@@ -89,8 +89,8 @@ def own_lines(train: Path, test: Path, validation: Path | None = None, licence: 
 
 def reading_own_lines(pipeline: TextPipeline) -> TextPipeline:
     """The pipeline adapted to :func:`own_lines`, which may have no validation file."""
-    read, *others = pipeline.steps
-    return replace(pipeline, steps=(read, HoldOutLines(), *others))
+    reading, *others = pipeline.steps
+    return replace(pipeline, steps=(reading, HoldOutLines(), *others))
 
 
 @dataclass(frozen=True)

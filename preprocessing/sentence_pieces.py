@@ -106,7 +106,7 @@ class UndoTreebank(Step[Data]):
 
 def running_text(sentence: str) -> str:
     """A sentence of the treebank as running text."""
-    plain = _MARKS.sub(lambda found: _RESTORED[found.group()], sentence)
+    plain = _MARKS.sub(lambda mark: _RESTORED[mark.group()], sentence)
     return _NEGATION.sub("", plain)
 
 

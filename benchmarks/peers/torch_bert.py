@@ -33,8 +33,10 @@ def encode(tensors: Mapping[str, Tensor], ids: Tensor, valid_length: Tensor, *, 
     layers = {name.split(".")[2] for name in tensors if name.startswith("encoder.layer.")}
     for layer in (f"encoder.layer.{number}" for number in sorted(layers, key=int)):
         query, key, value = (divided(dense(x, f"{layer}.attention.self.{name}")) for name in ("query", "key", "value"))
-        read = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible).transpose(1, 2).flatten(2)
-        x = normalized(x + dense(read, f"{layer}.attention.output.dense"), f"{layer}.attention.output.LayerNorm")
+        attended = (
+            functional.scaled_dot_product_attention(query, key, value, attn_mask=visible).transpose(1, 2).flatten(2)
+        )
+        x = normalized(x + dense(attended, f"{layer}.attention.output.dense"), f"{layer}.attention.output.LayerNorm")
         hidden = functional.gelu(dense(x, f"{layer}.intermediate.dense"))
         x = normalized(x + dense(hidden, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
     return x, torch.tanh(dense(x[:, 0], "pooler.dense"))

@@ -56,15 +56,15 @@ class Driver(nn.Module):
         mean = features[:, 0].mean(1)
         h, c = torch.tanh(self.first_h(mean)), torch.tanh(self.first_c(mean))
         attends = self.model == "attention"
-        read = self.key(features) if attends else self.inputs(features.flatten(2))
+        projected = self.key(features) if attends else self.inputs(features.flatten(2))
         hidden = []
         for step in range(steps):
             if attends:
-                scores = self.score(torch.tanh(read[:, step] + self.query(h)[:, None]))
+                scores = self.score(torch.tanh(projected[:, step] + self.query(h)[:, None]))
                 weighted = self.regions * torch.softmax(scores, 1) * features[:, step]
                 gates = self.inputs(weighted.flatten(1))
             else:
-                gates = read[:, step]
+                gates = projected[:, step]
             i, f, o, g = (gates + self.gates(h)).chunk(4, 1)
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
             h = torch.sigmoid(o) * torch.tanh(c)

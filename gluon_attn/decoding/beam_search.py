@@ -211,9 +211,9 @@ class _Beams:
 
     def hypotheses(self) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, the best first; none without a step."""
-        found: list[list[Hypothesis]] = [[] for _ in range(self.sentences)]
+        by_sentence: list[list[Hypothesis]] = [[] for _ in range(self.sentences)]
         if not self._steps:
-            return found
+            return by_sentence
         tokens, weights = self._traced()
         lengths = (tokens >= 0).sum(axis=2)
         for sentence, position in np.argwhere(np.isfinite(self._score)):
@@ -223,8 +223,8 @@ class _Beams:
                 ids.pop()
             own = None if weights is None or not length else weights[sentence, position, :length].copy()
             score, log_p = float(self._score[sentence, position]), float(self._log_p[sentence, position])
-            found[sentence].append(Hypothesis(tuple(ids), score, log_p, own))
-        return found
+            by_sentence[sentence].append(Hypothesis(tuple(ids), score, log_p, own))
+        return by_sentence
 
     def _traced(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Trace all hypotheses back from the last step to the first.

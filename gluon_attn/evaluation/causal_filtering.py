@@ -82,26 +82,26 @@ def causal_regions(
     Returns:
         The regions of each frame.
     """
-    found = [(frame, cells) for frame, own in enumerate(weights) for cells in attended_regions(own, grid, density)]
+    attended = [(frame, cells) for frame, own in enumerate(weights) for cells in attended_regions(own, grid, density)]
     regions: list[list[Region]] = [[] for _ in weights]
-    if not found:
+    if not attended:
         return regions
-    frames = np.array([frame for frame, _ in found])
+    frames = np.array([frame for frame, _ in attended])
     masked = weights[frames]
-    for row, (_, cells) in enumerate(found):
+    for row, (_, cells) in enumerate(attended):
         masked[row, cells] = 0
     numbers = np.arange(len(weights))
     unmasked = steer(numbers, weights)
     effects = np.abs(steer(frames, masked) - unmasked[frames])
-    for (frame, cells), effect in zip(found, effects.tolist(), strict=True):
+    for (frame, cells), effect in zip(attended, effects.tolist(), strict=True):
         regions[frame].append(Region(cells, float(weights[frame, cells].sum()), effect))
     return regions
 
 
 def kept_weights(weights: np.ndarray, regions: Sequence[Region], least: float) -> np.ndarray:
     """Return the weights (cells,) of the regions whose effect is at least ``least``, 0 elsewhere."""
-    kept = np.zeros_like(weights)
+    filtered = np.zeros_like(weights)
     for region in regions:
         if region.effect >= least:
-            kept[region.cells] = weights[region.cells]
-    return kept
+            filtered[region.cells] = weights[region.cells]
+    return filtered

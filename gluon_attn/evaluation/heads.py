@@ -15,10 +15,10 @@ def weight_on(weights: np.ndarray, marks: np.ndarray) -> np.ndarray:
     Returns:
         (heads,); NaN if no query has a marked key.
     """
-    asked = marks.any(axis=1)
-    if not asked.any():
+    queries = marks.any(axis=1)
+    if not queries.any():
         return np.full(len(weights), np.nan)
-    mean: np.ndarray = (weights[:, asked] * marks[asked]).sum(axis=2).mean(axis=1)
+    mean: np.ndarray = (weights[:, queries] * marks[queries]).sum(axis=2).mean(axis=1)
     return mean
 
 

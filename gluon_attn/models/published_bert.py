@@ -109,8 +109,8 @@ class PublishedBertClassifier(Classifier):
         return self.bert.word_embed[0]
 
     def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> Tensors:
-        read = self.bert(ids, F.zeros_like(ids), valid_length)
-        pooled = self._mean(F, read, valid_length) if self._pooling == "mean" else read[1]
+        outputs = self.bert(ids, F.zeros_like(ids), valid_length)
+        pooled = self._mean(F, outputs, valid_length) if self._pooling == "mean" else outputs[1]
         return (self.output(self.dropout(pooled)),)
 
     @staticmethod

@@ -211,13 +211,13 @@ class RecurrentDriver(HybridBlock):
             keys = self._unstack(F, F.reshape(self.score.keys(F, flat), (-4, -1, self._steps, 0, 0)))
         for step in range(self._steps):
             if self.score is None:
-                read = inputs[step]
+                lstm_input = inputs[step]
             else:
                 scores = self.score(F.expand_dims(h, axis=1), keys[step])
                 weights = F.softmax(F.reshape(scores, (0, -1)))
                 all_weights.append(weights)
-                read = self._read(F, weights, each[step])
-            h, c = self.lstm(read, h, c)
+                lstm_input = self._read(F, weights, each[step])
+            h, c = self.lstm(lstm_input, h, c)
             all_h.append(h)
             all_c.append(c)
         stacked = F.stack(*all_h, axis=1)

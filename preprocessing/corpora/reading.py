@@ -115,10 +115,10 @@ def has_half_pair(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
-def check_count(path: Path, found: int, expected: int | None, unit: str = "rows", *, remedy: str = FETCH_AGAIN) -> None:
+def check_count(path: Path, count: int, expected: int | None, unit: str = "rows", *, remedy: str = FETCH_AGAIN) -> None:
     """Raise InputError unless as many rows were read as the official corpus has; None if that is not known."""
-    if expected is not None and found != expected:
-        raise InputError(path, f"{found} {unit}, the official corpus has {expected}", remedy=remedy)
+    if expected is not None and count != expected:
+        raise InputError(path, f"{count} {unit}, the official corpus has {expected}", remedy=remedy)
 
 
 def check_text(where: str | PathLike[str], text: str, *, line: int | None = None, longest: int) -> None:

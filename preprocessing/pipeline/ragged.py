@@ -71,10 +71,10 @@ class Ragged(Sequence[np.ndarray]):
         lengths = np.minimum(self.lengths, max_length)
         return self._gather(self.offsets[1:] - lengths, lengths)
 
-    def where(self, kept: np.ndarray) -> Ragged:
-        """The ids for which ``kept`` (ids,) of bool is true; rows may become empty."""
-        counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-        return Ragged(self.ids[kept], counts[self.offsets])
+    def where(self, mask: np.ndarray) -> Ragged:
+        """The ids for which ``mask`` (ids,) of bool is true; rows may become empty."""
+        counts = np.concatenate([[0], np.cumsum(mask, dtype=np.int64)])
+        return Ragged(self.ids[mask], counts[self.offsets])
 
     def mapped(self, table: np.ndarray) -> Ragged:
         """Each id ``i`` replaced by ``table[i]``; the rows keep their lengths."""

@@ -122,9 +122,9 @@ class RemoveStopWords(Step[Data]):
         words = STOP_WORDS[self.words][1].split()
         splits, removed = {}, {}
         for name, split in data.splits.items():
-            kept = np.array([symbol not in words for symbol in split.symbols], np.bool_)[split.tokenized.ids]
-            splits[name] = replace(split, tokens=split.tokenized.where(kept))
-            removed[name] = card.rate(int((~kept).sum()), len(kept))
+            mask = np.array([symbol not in words for symbol in split.symbols], np.bool_)[split.tokenized.ids]
+            splits[name] = replace(split, tokens=split.tokenized.where(mask))
+            removed[name] = card.rate(int((~mask).sum()), len(mask))
         return data.with_splits(splits), Notes(facts={"rate_of_tokens_removed": removed})
 
 
@@ -150,8 +150,8 @@ class MecabByTag(Mecab):
         # Not splitlines(): a text may contain what Python takes for the end of a line.
         lines = [line.split("\t") for line in self._parse(piece).split("\n")]
         tagged = [(line[0], line[1].split(",")[0].split("+")[0]) for line in lines if len(line) == 2]
-        kept = [words for words, tag in tagged if tag not in self.stop_tags and tag[0] not in "EJ"]
-        return [word for words in kept for word in words.split()]  # white space that Mecab does not know is a word
+        content = [words for words, tag in tagged if tag not in self.stop_tags and tag[0] not in "EJ"]
+        return [word for words in content for word in words.split()]  # white space that Mecab does not know is a word
 
 
 @dataclass(frozen=True)
@@ -199,13 +199,13 @@ class DropCopies(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
         copy = self._copies(train, data.splits["test"])
-        kept = train.take(~copy)
-        if not len(kept):
+        originals = train.take(~copy)
+        if not len(originals):
             remedy = "give texts that are not in test, or keep the copies"
             raise InputError("train", f"every row is a copy in {self.of}; none is left", remedy=remedy)
         dropped = [Dropped("train", f"a copy in {self.of}", int(copy.sum()), train.row_id[copy][:SHOWN].tolist())]
-        notes = Notes(facts={"train": {"rows": len(kept), **label_balance(kept.label)}}, dropped=dropped)
-        return data.with_splits({**data.splits, "train": kept}), notes
+        notes = Notes(facts={"train": {"rows": len(originals), **label_balance(originals.label)}}, dropped=dropped)
+        return data.with_splits({**data.splits, "train": originals}), notes
 
     def _copies(self, train: Split, test: Split) -> np.ndarray:
         seen = set(test.text) if self.of == "test" else set()
@@ -262,7 +262,7 @@ class LimitLabelled(Step[Data]):
             raise InputError(f"step {self.name}", reason, remedy=remedy)
         chosen = np.zeros(len(train), np.bool_)
         chosen[np.argsort(hash_numbers(train.text, first_digit=16), kind="stable")[: self.rows]] = True
-        kept = train.take(chosen)
+        labelled = train.take(chosen)
         dropped = [Dropped("train", "its label is not used", int((~chosen).sum()), [])]
-        notes = Notes(facts={"labelled": {"rows": len(kept), **label_balance(kept.label)}}, dropped=dropped)
-        return data.with_splits({**data.splits, "train": kept}), notes
+        notes = Notes(facts={"labelled": {"rows": len(labelled), **label_balance(labelled.label)}}, dropped=dropped)
+        return data.with_splits({**data.splits, "train": labelled}), notes

@@ -75,8 +75,8 @@ class Masking:
         fate = _uniform(key, _FATE, rows, places)
         first = len(MASKED_SPECIALS)
         other = first + (_uniform(key, _OTHER, rows, places) * (size - first)).astype(ids.dtype)
-        read = np.where(fate < self.masked, MASK_ID, np.where(fate < self.masked + self.random, other, ids))
-        return Masked(np.where(chosen, read, ids).astype(ids.dtype), chosen)
+        inputs = np.where(fate < self.masked, MASK_ID, np.where(fate < self.masked + self.random, other, ids))
+        return Masked(np.where(chosen, inputs, ids).astype(ids.dtype), chosen)
 
 
 def _uniform(key: int, stream: np.uint64, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -131,16 +131,16 @@ class MaskWords(Step[Data]):
         places = np.arange(len(split.ids)) - np.repeat(split.offsets[:-1], split.lengths)
         starts = word_starts(data.vocabulary.idx_to_token)
         masked = self.masking.apply(split.ids, rows, places, starts, size=len(starts), key=0)
-        read, original = masked.ids[masked.chosen], split.ids[masked.chosen]
+        inputs, original = masked.ids[masked.chosen], split.ids[masked.chosen]
         chosen = int(masked.chosen.sum())
         facts = {
             "split": "validation",
             "tokens": len(split.ids),
             "predicted": chosen,
             "rate": card.rate(chosen, len(split.ids)),
-            "masked": card.rate(int((read == MASK_ID).sum()), chosen),
-            "unchanged": card.rate(int((read == original).sum()), chosen),
-            "another": card.rate(int(((read != MASK_ID) & (read != original)).sum()), chosen),
+            "masked": card.rate(int((inputs == MASK_ID).sum()), chosen),
+            "unchanged": card.rate(int((inputs == original).sum()), chosen),
+            "another": card.rate(int(((inputs != MASK_ID) & (inputs != original)).sum()), chosen),
         }
         tokens, examples = data.vocabulary.idx_to_token, []
         for row in range(min(3, len(split))):

@@ -155,11 +155,11 @@ def compiler() -> str:
 
 
 def threads() -> str:
-    cores, asked = len(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS", "")
-    observed = f"{cores} usable cores, OMP_NUM_THREADS {asked or 'not set'}"
-    if asked and not re.fullmatch(r"[1-9]\d*", asked):
+    cores, setting = len(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS", "")
+    observed = f"{cores} usable cores, OMP_NUM_THREADS {setting or 'not set'}"
+    if setting and not re.fullmatch(r"[1-9]\d*", setting):
         raise Fault(observed, "OMP_NUM_THREADS must be a whole number from 1: unset it")
-    if asked and int(asked) > cores:
+    if setting and int(setting) > cores:
         raise Fault(observed, f"more threads than cores are slower: unset it, or set it to {cores}", "note")
     return observed
 

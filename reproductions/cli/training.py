@@ -203,10 +203,10 @@ def verify(
     own = DataOptions(train, validation, test, folder, source, target)
     data = None
     if own.given:
-        read = on_own_data(papers.load(paper).preset(preset), own, variant)
-        runs = partial(runner.runs_of, paper, read, profile=profile, threads=threads, runs=finished or Path("runs"))
+        chosen = on_own_data(papers.load(paper).preset(preset), own, variant)
+        runs = partial(runner.runs_of, paper, chosen, profile=profile, threads=threads, runs=finished or Path("runs"))
         check_own_data(runs(variants=variant or (), seeds=seed or ()))
-        data = read.own
+        data = chosen.own
     lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished, data)
     print("\n".join(lines))
     if not same:

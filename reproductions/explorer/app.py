@@ -150,17 +150,17 @@ class Explorer:
 def _question(request: Request) -> tuple[str, str, int | None]:
     """Read the network, text and beam width of a request."""
     try:
-        asked = json.loads(request.get_data())
+        question = json.loads(request.get_data())
     except RequestEntityTooLarge:
         raise RequestEntityTooLarge(f"too long; send at most {LONGEST_TEXT} characters") from None
     except (ValueError, RecursionError):
         raise BadRequest("the request is not JSON; reload the page") from None
-    if not isinstance(asked, dict) or not all(isinstance(asked.get(name), str) for name in ("network", "text")):
+    if not isinstance(question, dict) or not all(isinstance(question.get(name), str) for name in ("network", "text")):
         raise BadRequest("the request names no network or no text; reload the page")
-    beam = asked.get("beam")
+    beam = question.get("beam")
     if beam is not None and (type(beam) is not int or not 1 <= beam <= WIDEST_BEAM):
         raise BadRequest(f"the beam must be a whole number from 1 to {WIDEST_BEAM}")
-    return asked["network"], _line(asked["text"]), beam
+    return question["network"], _line(question["text"]), beam
 
 
 def _line(text: str) -> str:

@@ -35,9 +35,9 @@ def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -
     Raises:
         UsageError: if such a system was measured on another corpus than the one that it is compared with.
     """
-    found = dict(groups)
+    known = dict(groups)
     if preset.name != "cpu" or preset.on_sample or preset.own:
-        return found
+        return known
     for claim in reproduction.claims:
         own = [name for name in claim.variants if name in groups]
         for name in (name for name in claim.variants if "/" in name):
@@ -49,5 +49,5 @@ def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -
                     f"{', '.join(sorted(corpora))}; name a system of the same corpus"
                 )
             if outcomes:
-                found[name] = outcomes
-    return found
+                known[name] = outcomes
+    return known

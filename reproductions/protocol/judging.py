@@ -200,8 +200,8 @@ def reported_difference(reproduction: Reproduction, claim: Claim, preset: Preset
 
 def _author_and_year(source: str) -> tuple[str, ...] | None:
     """The first author and the year of a source such as ``Cho et al. (2014), Table 1``; None if it names no paper."""
-    found = re.match(r"(\w+)[^()]*\((\d{4})", source)
-    return found.groups() if found else None
+    match = re.match(r"(\w+)[^()]*\((\d{4})", source)
+    return match.groups() if match else None
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:

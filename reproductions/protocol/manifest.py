@@ -126,14 +126,14 @@ def inputs(trained: Sequence[Training]) -> dict[str, dict[str, str]]:
     Raises:
         UsageError: if it is not the same for all seeds of a variant.
     """
-    read: dict[str, dict[str, str]] = {}
+    by_variant: dict[str, dict[str, str]] = {}
     for training in trained:
         own = {f"{training.record['corpus']}/{part}": sha256 for part, sha256 in training.record["corpora"].items()}
-        first = read.setdefault(training.variant, own)
+        first = by_variant.setdefault(training.variant, own)
         if different := sorted(part for part in first.keys() | own.keys() if first.get(part) != own.get(part)):
             reason = f"its seeds were trained with different {', '.join(different)}"
             raise UsageError(f"{training.variant}: {reason}; train all of them on the same (--overwrite)")
-    return read
+    return by_variant
 
 
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:

@@ -55,8 +55,8 @@ def find(run: Run, variant: str | None) -> Path:
         (path for name, path in included.items() if name in answering),
         (each.directory for each in (*others, *on_sample) if each.is_trained),
     )
-    if (found := next(candidates, None)) is not None:
-        return found
+    if (directory := next(candidates, None)) is not None:
+        return directory
     raise UsageError(f"{not_trained(runs[0])}; or name the folder of a trained network (--model)")
 
 

@@ -66,14 +66,14 @@ def by_stage(runs: Sequence[Run]) -> list[list[Run]]:
 def _untrained_before(run: Run) -> list[Run]:
     """The network that a run is initialised from, the one that this starts from in turn, and so on, up to one that is
     trained or comes with the project."""
-    found = list[Run]()
+    untrained = list[Run]()
     needed = prerequisite(run)
     while needed is not None and trained_directory(needed) is None:
-        if needed in (run, *found):
+        if needed in (run, *untrained):
             raise UsageError(f"{needed.variant}: would be initialised from itself; name another network")
-        found.append(needed)
+        untrained.append(needed)
         needed = prerequisite(needed)
-    return found
+    return untrained
 
 
 def task_of(run: Run) -> Task[Any, Any]:

@@ -90,8 +90,8 @@ def _table_markdown(reproduction: Reproduction, table: Sequence[Line]) -> str:
 def _without_empty(table: Sequence[Sequence[str]], optional: Collection[str]) -> list[list[str]]:
     """The headings and rows of a table without the optional columns that no row fills."""
     headings, *rows = table
-    kept = [name not in optional or any(row[at] for row in rows) for at, name in enumerate(headings)]
-    return [list(compress(cells, kept)) for cells in table]
+    shown = [name not in optional or any(row[at] for row in rows) for at, name in enumerate(headings)]
+    return [list(compress(cells, shown)) for cells in table]
 
 
 def results_readme_path(paper: str) -> Path:

@@ -292,8 +292,8 @@ def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
     outcomes = []
     for name in names:
         for path in sorted((root / name).glob("seed-*")):
-            if found := _SEEDS.fullmatch(path.name):
-                seed = found[1]
+            if match := _SEEDS.fullmatch(path.name):
+                seed = match[1]
                 outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed, is_published=True))
     return in_order(outcomes, names)
 

@@ -70,8 +70,8 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         published = papers.load(paper).preset(preset.name)
         for line in lines_of(published, Result.read(path), reproduction.table_columns):
             key = (_corpus(published, line), line.row.metric)
-            asked = key in corpora and variant in ("", line.name)
-            if asked and (key not in best or _is_better(line.row, best[key].row)):
+            wanted = key in corpora and variant in ("", line.name)
+            if wanted and (key not in best or _is_better(line.row, best[key].row)):
                 best[key] = replace(line, name=f"{paper} {line.name}", elsewhere=True)
         lines += best.values()
     return lines

@@ -102,23 +102,23 @@ class BoundedRun:
         shutil.rmtree(self.shards.folder)
 
     def _read(self, pool: Pool) -> None:
-        read: ReadPairs = find(self.pipeline.steps, ReadPairs)
+        step: ReadPairs = find(self.pipeline.steps, ReadPairs)
         tokenizers = self.pipeline.source_tokenizer, self.pipeline.target_tokenizer
         first = FirstPass(
             self.shards.folder,
             self.languages,
             tokenizers,
             self.lowercase,
-            read.empty,
-            read.longest,
+            step.empty,
+            step.longest,
             self.files.origin == "given",
         )
         if "all" not in self.shards:
             listed: list[list[str]] = []
 
             def every() -> Iterator[Chunk]:
-                for collection in read.collections:
-                    parts = collection.parts(read.source, read.target)
+                for collection in step.collections:
+                    parts = collection.parts(step.source, step.target)
                     if absent := [part for part in parts if part not in self.files.paths]:
                         if collection.optional:
                             continue

@@ -39,8 +39,8 @@ class Translating(Protocol):
 def obstacle(pipeline: Translating, files: CorpusFiles) -> str:
     """Why a pipeline cannot run in bounded memory on these files; an empty string if it can."""
     steps = pipeline.steps
-    read = find(steps, ReadPairs)
-    if any(collection.columns for collection in read.collections):
+    reading = find(steps, ReadPairs)
+    if any(collection.columns for collection in reading.collections):
         return "text in columns"
     if find(steps, SplitPairs, required=False) or (
         find(steps, HoldOutPairs, required=False) and not any(part.startswith("validation.") for part in files.paths)

@@ -80,7 +80,7 @@ def caption_images(
     runtime.seed_all(runtime.derive(0, "captions"))  # random attention draws noise
     captions: list[Caption] = []
     for rows in _batches(features):
-        found = beam_search(
+        hypotheses = beam_search(
             [model],
             rows,
             np.full(len(rows), rows.shape[1], np.float32),
@@ -91,7 +91,7 @@ def caption_images(
             end=END_ID,
             excluded=excluded,
         )
-        for best, *_ in found:
+        for best, *_ in hypotheses:
             captions.append(Caption(vocabulary.tokens(best.ids), best.log_p, best.weights))
     return captions
 

@@ -48,13 +48,13 @@ def counts(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
             program._stat(" ".join(words) or ".", [" ".join(each) for each in of_caption])
             for words, of_caption in zip(captions, references, strict=True)
         ]
-        found = np.array([np.array(line.split(), np.float64) for line in lines]).reshape(-1, COUNTS).astype(np.int32)
+        counted = np.array([np.array(line.split(), np.float64) for line in lines]).reshape(-1, COUNTS).astype(np.int32)
     finally:
         process.kill()
         process.communicate()
-    whole = (found[:, :2] == found[:, 21:]).all(axis=1) & (found[:, 20] == 1)
-    found[whole, 20] = 0
-    return found
+    whole = (counted[:, :2] == counted[:, 21:]).all(axis=1) & (counted[:, 20] == 1)
+    counted[whole, 20] = 0
+    return counted
 
 
 def meteor(totals: np.ndarray) -> float:

@@ -72,10 +72,10 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     def objective(self, settings: CaptionSettings, recipe: Recipe, data: CaptionData) -> Objective:
         train = data.prepared.splits["train"]
         ids, images, features = train.sequences(), image_of_row(data, "train"), data.features("train")
-        kept = np.flatnonzero((train.lengths > 0) & (train.lengths <= settings.longest))
+        usable = np.flatnonzero((train.lengths > 0) & (train.lengths <= settings.longest))
 
         def rows_of_batches(generator: np.random.RandomState) -> list[np.ndarray]:
-            return [kept[rows] for rows in length_batches(train.lengths[kept], recipe.batch_size, generator)]
+            return [usable[rows] for rows in length_batches(train.lengths[usable], recipe.batch_size, generator)]
 
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
             for rows in rows_of_batches(generator):

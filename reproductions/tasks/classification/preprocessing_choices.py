@@ -77,8 +77,8 @@ class ChosenNSMC(NSMC):
         self, model: Classifier, settings: SequenceSettings, data: ClassificationData, last: Checkpoint
     ) -> Evaluation:
         evaluation = super().evaluate(model, settings, data, last)
-        kept = {name: evaluation.predictions[name] for name in ("right", "seen_in_train")}
-        return Evaluation(evaluation.metrics, kept)
+        predictions = {name: evaluation.predictions[name] for name in ("right", "seen_in_train")}
+        return Evaluation(evaluation.metrics, predictions)
 
 
 def described(choices: Choices) -> str:

@@ -21,8 +21,8 @@ _LONGEST = LARGEST_MATRIX - 2  # pieces between both special tokens
 def heads_over(bert: Bert, prepared: Result, text: str) -> Heads:
     """All heads of an encoder over one text with its special tokens, cut to the length that the pipeline keeps."""
     ids = np.concatenate([[CLASSIFY_ID], prepared.encode([text], processes=1).ids, [SEPARATOR_ID]]).astype(np.int32)
-    read = nd.array(ids[None], dtype=ids.dtype)
-    attended = bert.attend(read, nd.zeros_like(read), nd.array([len(ids)]))
+    inputs = nd.array(ids[None], dtype=ids.dtype)
+    attended = bert.attend(inputs, nd.zeros_like(inputs), nd.array([len(ids)]))
     tokens = [prepared.vocabulary.idx_to_token[index] for index in ids]
     return Heads("a token to all tokens", tokens, tokens, np.stack([layer.asnumpy()[0] for layer in attended]))
 

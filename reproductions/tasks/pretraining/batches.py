@@ -101,10 +101,10 @@ class ReviewPairs:
         if self.masking is None:
             targets, predicted = ids, (columns > 0) & (columns < total[:, None])
         rows, columns = np.nonzero(predicted)
-        read = columns - (self.masking is None)  # the state before a piece predicts it
+        predicting = columns - (self.masking is None)  # the state before a piece predicts it
         size = _padded(len(rows))
         places, wanted, of_row = (np.zeros(size, kind) for kind in (np.int32, np.float32, np.int64))
-        places[: len(rows)], wanted[: len(rows)] = read * count + rows, targets[rows, columns]
+        places[: len(rows)], wanted[: len(rows)] = predicting * count + rows, targets[rows, columns]
         of_row[: len(rows)] = rows
         together = pairs.together[chosen].astype(np.float32)
         arrays = (ids, segments, total.astype(np.float32), places, wanted, *([together] if self.tells else []))
@@ -135,12 +135,12 @@ def share_of_pairs(batch: Batch, number: int, shares: int) -> Share:
     loss of the pairs as well.
     """
     count = len(batch.inputs[0])
-    kept, own = share_of_rows(count, number, shares)
+    used, own = share_of_rows(count, number, shares)
     *of_pairs, places, targets = batch.inputs[:5]
     together = batch.inputs[5:]
     position, row = np.divmod(places, count)
     here = (batch.target > 0) & (row >= own.start) & (row < own.stop)
-    rows, weight = own.stop - own.start, kept / count
+    rows, weight = own.stop - own.start, used / count
     size = _padded(int(here.sum()))
     arrays = [np.zeros(size, array.dtype) for array in (places, targets, batch.target)]
     values = position[here] * rows + row[here] - own.start, targets[here], batch.target[here] / (weight or 1.0)

@@ -175,10 +175,10 @@ def _notes(number: int, text: str, pieces: Sequence[str], limit: int, data: Pret
         yield f"line {number}: has no pieces, and so no perplexity"
     if len(pieces) > limit:
         yield too_long([number], len(pieces), limit, "read")
-    read = pieces[:limit]
-    if unknown := [piece for piece in read if piece not in data.prepared.vocabulary]:
+    limited = pieces[:limit]
+    if unknown := [piece for piece in limited if piece not in data.prepared.vocabulary]:
         characters = len("".join(unknown).replace(WORD_START, ""))
-        shown = f"{len(unknown)} of {len(read)} pieces ({characters} character{'s' if characters > 1 else ''})"
+        shown = f"{len(unknown)} of {len(limited)} pieces ({characters} character{'s' if characters > 1 else ''})"
         yield f"line {number}: unknown to the vocabulary: {shown}; read and predicted as {UNKNOWN}"
 
 
@@ -221,12 +221,12 @@ def _probabilities(model: BertForPretraining, ids: np.ndarray, *, causal: bool =
     vocabulary)."""
     whole = np.concatenate([[CLASSIFY_ID], ids, [SEPARATOR_ID]]).astype(np.int32)
     rows = 1 if causal else len(ids)
-    read = np.tile(pad([whole], PADDING_ID), (rows, 1))
+    masked = np.tile(pad([whole], PADDING_ID), (rows, 1))
     places = np.arange(len(ids), dtype=np.int32)
     if not causal:
-        read[np.arange(rows), 1 + np.arange(rows)] = MASK_ID
+        masked[np.arange(rows), 1 + np.arange(rows)] = MASK_ID
         places = (1 + places) * rows + places
-    arrays = read, np.zeros_like(read), np.full(rows, len(whole), np.float32), places
+    arrays = masked, np.zeros_like(masked), np.full(rows, len(whole), np.float32), places
     probabilities: np.ndarray = model.predict(*(nd.array(array, dtype=array.dtype) for array in arrays)).asnumpy()
     return probabilities
 

@@ -133,11 +133,11 @@ def _attended(model: Transformer, pair: Pair, rows: Sequence[int] | np.ndarray) 
     # (batch, layers, heads, queries, keys)
     encoder, decoder, crossing = (np.stack([layer.asnumpy() for layer in kind], axis=1) for kind in attended)
     for number, row in enumerate(rows):
-        read, generated = len(sources[row]), len(targets[row]) + 1
+        source_length, generated = len(sources[row]), len(targets[row]) + 1
         yield {
-            "encoder": encoder[number, :, :, :read, :read],
+            "encoder": encoder[number, :, :, :source_length, :source_length],
             "decoder": decoder[number, :, :, :generated, :generated],
-            "crossing": crossing[number, :, :, :generated, :read],
+            "crossing": crossing[number, :, :, :generated, :source_length],
         }
 
 

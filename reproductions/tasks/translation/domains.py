@@ -74,13 +74,13 @@ class Pairs:
     def unseen(test: Pair, train: Pair) -> Pairs:
         """The pairs of a test set that have no sentence of the training text."""
         known = [set(map(loose_key, side.text.tolist())) for side in train.sides]
-        found, seen = dict[str, list[str]](), 0
+        references, seen = dict[str, list[str]](), 0
         for pair in zip(*(side.text.tolist() for side in test.sides), strict=True):
             if any(loose_key(text) in texts for text, texts in zip(pair, known, strict=True)):
                 seen += 1
             else:
-                found.setdefault(pair[0], []).append(pair[1])
-        return Pairs(list(found), list(found.values()), seen)
+                references.setdefault(pair[0], []).append(pair[1])
+        return Pairs(list(references), list(references.values()), seen)
 
     def by_reference(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """The translation of each source sentence as often as it has references, and these references."""
@@ -128,15 +128,15 @@ class DomainTranslation(Translation):
         data = super().prepare(settings, sample=sample)
         corpora, elsewhere = dict(data.corpora), {}
         for other in self._scored:
-            read = pipelines.prepare(
+            prepared = pipelines.prepare(
                 SAMPLE if sample else other.corpus,
                 source=self.source,
                 target=self.target,
                 extra=() if sample else other.extra,
             )
-            test = read.splits["test" if sample else other.split]
+            test = prepared.splits["test" if sample else other.split]
             elsewhere[other.name] = Pairs.unseen(test, data.prepared.splits["train"])
-            corpora |= {f"{other.name} {part}": sha256 for part, sha256 in read.corpora.items()}
+            corpora |= {f"{other.name} {part}": sha256 for part, sha256 in prepared.corpora.items()}
         return DomainData(data.corpus, corpora, data.prepared, elsewhere=elsewhere)
 
     def evaluate(
