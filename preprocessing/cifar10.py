@@ -7,6 +7,10 @@
 The steps, in order: read-cifar, decode, check-size, split-validation, (resize), normalize. The archive is the official
 one with binary files, or one with the same images as single files, which may be recompressed; the card states which.
 :func:`subset` selects nested subsets of the training split.
+
+Besides the facts of all images, the card has ``archive`` (layout and encoding of the images), ``content`` (SHA-256 of
+the images, however they are packed), ``classes`` (their names, by label) and ``copies`` (images of train that occur
+twice, and images of test that occur in train).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@
       stand_ins     {language: message}, only if the text of another language is used instead
       normalized    {side: {split: rows changed by normalisation}}
       hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
+      held_out      {pairs, of}: pairs of train that became the validation split, if no files are given for it
       overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
                     whose source, target, either, or pair occurs in train
       truecase      {side: {words, with_several_ways}}

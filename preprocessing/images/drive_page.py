@@ -8,6 +8,7 @@ facts
   leak          {by_block, by_frame: {nearest_frame, always_0}}: errors of predicting the target of the most similar
                 training frame, and of always predicting 0; only with train and test
   channels      {mean, std}: of the normalization
+  unit          unit of the target, if it is not degrees
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ the same card, byte for byte. Its structure (``card.json``; every rate is a frac
                     dropped  [{split, reason, rows, examples: [row id]}]
                     examples [{before, after}]
     splits        {split: {rows, ...}} of the finished data
-    facts         {topic: value}, computed by the steps
+    facts         {topic: value}, computed by the steps; ``warnings``: [message], if a step has any
 
-The units, ``splits`` and ``facts`` of each kind of data are described in ``text/card_page.py``, ``bitext/card_page.py``
-and ``images/pipeline.py``.
+The units, ``splits`` and ``facts`` of each kind of data are in ``text/card_page.py``, ``bitext/card_page.py``,
+``images/pipeline.py``, ``images/drive_page.py`` and ``cifar10.py``.
 
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,

@@ -30,6 +30,9 @@ Steps that not every pipeline has add:
       near_copies   {test, validation: reviews of the raw crawl left out as near copies of one in these splits}
       masking       how many pieces are masked, in the first epoch with seed 0
       pairs         {split: films, pairs of reviews, and how many of these are of one film}
+      pretraining   digest of the data that the pieces were learned from, and the ``crawl`` below; the digest alone if
+                    the pieces come from a saved pipeline
+      labels        the labels of your own texts, in the order of their numbers
 
 Documents have no doubled_quotes and no truncation, and also:
 
@@ -37,6 +40,7 @@ Documents have no doubled_quotes and no truncation, and also:
     facts
       content       SHA-256 of the documents, however they are packed (``document_reading.content_sha256``)
       normalized    {split: documents changed by the step ``plain-text``}
+      films         {train, validation: films}, with a validation split by film
       sentences_per_document, words_per_sentence
                     {split: profile}, before either is limited
       word_truncation, sentence_truncation
@@ -52,7 +56,16 @@ The raw crawl of NSMC has a survey of the part ``crawl``, without doubled_quotes
 
 Labelled sentences with official splits have ``copies`` {"<split> in <other>": like leaks; of_test is the share of the
 split} instead of the two leaks. Text for language modelling has ``lines`` {split: {lines, without_words, words,
-words_and_line_ends, unknown_as_it_stands, types}} instead of survey.
+words_and_line_ends, unknown_as_it_stands, types}} instead of survey. Captions of images have instead:
+
+      images        {split: {images, captions, captions_per_image: the different numbers of captions}}
+      captions_of_images_in_no_split
+                    captions that were left out
+      heights, widths
+                    {split: profile} of the image files in pixels
+      formats       {split: {format: files}}
+      images_that_are_resized
+                    images of another size than that of the inputs
 """
 
 from __future__ import annotations

@@ -248,9 +248,17 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
     outcomes = [Outcome.of(member) for member in members]
     run = replace(members[0], variant=ensemble.name, seed="+".join(str(member.seed) for member in members))
     parameters = "+".join(outcome.record["parameters_sha256"] for outcome in outcomes)
-    # A member may have been trained again since.
-    if run.is_scored and (before := Outcome.of(run)).record["parameters_sha256"] == parameters:
-        return before
+    with _locked(run.directory):
+        # A member may have been trained again since.
+        if not run.is_scored or Outcome.of(run).record["parameters_sha256"] != parameters:
+            _combine(ensemble, members, outcomes, run, parameters)
+    return Outcome.of(run)
+
+
+def _combine(
+    ensemble: Ensemble, members: Sequence[Run], outcomes: Sequence[Outcome], run: Run, parameters: str
+) -> None:
+    """Measure an ensemble and write its outcome."""
     task = preset_of(run).task(ensemble.members)
     evaluation = task.combine(outcomes, lambda: [with_corpus(load(member), member) for member in members])
     first: dict[str, Any] = outcomes[0].record
@@ -265,7 +273,6 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
         "parameters_sha256": parameters,
     }
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
-    return Outcome.of(run)
 
 
 def threads_of(run: Run) -> int:

@@ -267,7 +267,7 @@ def test_a_pretrained_network_may_be_of_another_paper(toy: str, one: Run) -> Non
 @pytest.mark.parametrize("name", ["skip-gram", "mikolov2013", "mikolov2013/", "/curved", "glove/skip-gram", "toy/", ""])
 def test_a_pretrained_network_is_named_by_paper_and_variant(toy: str, one: Run, name: str) -> None:
     edit(toy, '"toy/curved"', repr(name))
-    with pytest.raises(UsageError, match=f"pretrained network '{name}' is unknown; name paper and variant"):
+    with pytest.raises(UsageError, match=f"pretrained network '{name}' is unknown; write it as PAPER/VARIANT"):
         prerequisite(replace(one, variant="pretrained"))
 
 
