@@ -527,6 +527,24 @@ def of_test(published: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def test_that_the_smaller_networks_of_other_domains_have_not_converged() -> None:
+    """As a note of `translation_domains` has it."""
+    names = ("plain", "dropout", "smoothing", "averaging")
+    trained = [one["history"] for name in names for one in records("translation_domains", name)]
+    validation = np.array([[epoch["validation_bleu"] for epoch in history] for history in trained])
+    second_half, last_two = validation[:, -1] - validation[:, 3], validation[:, -1] - validation[:, -3]
+    note = next(each for each in papers.load("translation_domains").notes if "The smaller networks" in each)
+    assert f"The smaller networks have {validation.shape[1]} epochs:" in note
+    assert f"rises by {second_half.min():.1f} to {second_half.max():.1f} points in the second half" in note
+    assert f"by at most {last_two.max():.1f} in the last two epochs" in note
+    of_captions = {
+        row["variant"]: row["mean"]
+        for row in results("translation_domains")["rows"][::-1]
+        if row["split"] == "test" and row["corpus"] == "multi30k en-fr" and row["metric"] == "bleu"
+    }
+    assert f"({of_captions['dropout']:.2f} against {of_captions['plain']:.2f})" in note
+
+
 def test_how_much_of_the_claim_on_news_is_length() -> None:
     """As a note of `translation_domains` has it: KorSTS with its sentences weighted to the lengths of news."""
     of_seeds = []
