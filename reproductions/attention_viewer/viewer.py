@@ -26,7 +26,9 @@ import numpy as np
 
 from preprocessing.files import write_text
 from reproductions.html.inline_page import json_block, render
-from reproductions.protocol.runs import SAMPLE
+
+SAMPLE = "sample"
+"""Name of the embedded corpus, on which results are meaningless."""
 
 _HERE = Path(__file__).parent
 _DIGITS = np.array(list(string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"))
