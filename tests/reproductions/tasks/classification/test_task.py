@@ -30,7 +30,7 @@ from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
 from reproductions.tasks.classification.accuracy import scores
 from reproductions.tasks.classification.corpora import NSMC, SST, IMDb
 from reproductions.tasks.classification.examples import featured, of_length
-from reproductions.tasks.classification.results import averaged, combined, reading_page
+from reproductions.tasks.classification.results import averaged, combined, gained_by_averaging, reading_page
 from reproductions.tasks.classification.settings import (
     ClassificationData,
     StackedSettings,
@@ -482,3 +482,24 @@ def test_an_ensemble_of_three_has_the_mean_of_their_probabilities(tmp_path: Path
         outcome(tmp_path, "best", seed, {"probability": [p], **shared}) for seed, p in enumerate((0.9, 0.4, 0.4))
     ]
     assert combined(members).predictions["right"].tolist() == [True]
+
+
+def test_what_averaging_gains_is_against_the_first_system_in_the_seeds_that_all_have(tmp_path: Path) -> None:
+    """Of 40 items, the others correct the second ten in seed 1 and spoil the first ten in seed 2."""
+    label = np.ones(40, np.int8)
+
+    def system(name: str, by_seed: dict[int, np.ndarray]) -> list[Outcome]:
+        arrays = {"label": label, "seen_in_train": label < 0}
+        return [
+            outcome(tmp_path, name, seed, {"probability": p, "right": p > 0.5, **arrays}) for seed, p in by_seed.items()
+        ]
+
+    first = np.repeat([0.6, 0.4, 0.9, 0.9], 10)
+    others = {1: np.repeat([0.9, 0.9, 0.4, 0.4], 10), 2: np.repeat([0.1, 0.2, 0.9, 0.9], 10)}
+    best = system("best", {1: first, 2: first, 3: first})
+    gained = gained_by_averaging(best, system("a", others), system("b", others))
+    assert gained is not None and gained.estimate.mean == 0.0
+    (one, two) = (gained_by_averaging(best, system("c", {seed: others[seed]})) for seed in (1, 2))
+    assert one is not None and one.estimate.mean == 25.0
+    assert two is not None and two.estimate.mean == -25.0
+    assert gained_by_averaging(best, system("d", {4: first})) is None
