@@ -63,8 +63,9 @@ def test_the_systems_differ_in_one_setting_each(preset: str) -> None:
     assert changes("reverse", "dropout") == {"dropout"}
     assert changes("dropout", "location") == {"attention", "score"}
     assert changes("location", "feed") == {"input_feeding"}
-    for name in ("dot", "general", "concat"):
-        assert changes("feed", name) == {"score"}
+    assert changes("feed", "local-p") == {"attention", "score"}
+    for name in ("dot", "concat"):
+        assert changes("general", name) == {"score"}
     for name in ("local-m-general", "local-p-general"):
         assert changes("general", name) == {"attention"}
         assert changes(name, name.replace("general", "dot")) == {"score"}
@@ -86,7 +87,7 @@ def test_claims_other_than_comparisons_of_two_variants(tmp_path: Path) -> None:
     words = np.where(np.arange(SENTENCES) % 2, 20, 5)
     better_long = np.where((words > 12)[:, None], counts(0.9), counts(0.6))
     outcomes = [
-        translated(tmp_path, "local-p-general", 0.7, bleu_replaced=counts(0.8), words=words),
+        translated(tmp_path, "local-p", 0.7, bleu_replaced=counts(0.8), words=words),
         translated(tmp_path, "dropout", 0.6, words=words),
         translated(tmp_path, "location", 0.6, words=words, bleu=better_long),
     ]
