@@ -41,6 +41,7 @@ _OWN = tuple(
     for collection in _OFFICIAL
 )
 _EN_KO = ("en", "ko")
+_NEWS = "News. HTML character references in it, such as ``&#8212;``, are kept as they are."
 _TRIPLES = ("ko", "en", "fr")
 
 
@@ -68,9 +69,9 @@ CORPORA: dict[str, ParallelCorpus] = {
             Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
             Collection("park-train", "train", optional=True, note="News."),
             Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
-            Collection("park-dev", "validation park", note="News."),
+            Collection("park-dev", "validation park", note=_NEWS),
             Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),
-            Collection("park-test", "test park", note="News."),
+            Collection("park-test", "test park", note=_NEWS),
         ),
         extra={
             "python-docs": Collection("python-docs", "train", _EN_KO, note="Technical documentation with markup."),
