@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from importlib import import_module
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ class KoNLPyJVM(Tokenizer):
     longest_word: ClassVar[int] = 50
     longest_piece: ClassVar[int] = 200
     tagger: ClassVar[str]
+    options: ClassVar[Mapping[str, bool]] = {}
 
     def tokenize(self, text: str) -> list[str]:
         return [
@@ -47,8 +48,7 @@ class KoNLPyJVM(Tokenizer):
     @cached_property
     def _parse(self) -> Callable[[str], list[str]]:
         start_java()
-        parse: Callable[[str], list[str]] = getattr(import_module("konlpy.tag"), self.tagger)().morphs
-        return parse
+        return partial(getattr(import_module("konlpy.tag"), self.tagger)().morphs, **self.options)
 
 
 _GUARD = (
@@ -62,6 +62,11 @@ _GUARD = (
 class Okt(KoNLPyJVM):
     name, tagger = "okt", "Okt"
     rule = f"Morphemes of KoNLPy's Okt.morphs, neither normalised nor stemmed. {_GUARD}"
+
+
+class OktStem(KoNLPyJVM):
+    name, tagger, options = "okt-stem", "Okt", {"stem": True}
+    rule = f"Morphemes of KoNLPy's Okt.morphs with stem=True: verbs and adjectives get their dictionary form. {_GUARD}"
 
 
 class InUtf16(KoNLPyJVM):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from preprocessing.errors import InputError, check_choice
-from preprocessing.text.tokenizers.java_taggers import Hannanum, Kkma, Komoran, Okt
+from preprocessing.text.tokenizers.java_taggers import Hannanum, Kkma, Komoran, Okt, OktStem
 from preprocessing.text.tokenizers.mecab import Mecab
 from preprocessing.text.tokenizers.plain import Jamo, Syllable, Whitespace
 from preprocessing.text.tokenizers.sentencepiece import SentencePiece
 from preprocessing.text.tokenizers.tokenizer import Tokenizer
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {
-    kind.name: kind for kind in (Mecab, Okt, Komoran, Hannanum, Kkma, Whitespace, Syllable, Jamo, SentencePiece)
+    kind.name: kind
+    for kind in (Mecab, Okt, OktStem, Komoran, Hannanum, Kkma, Whitespace, Syllable, Jamo, SentencePiece)
 }
 
 

@@ -15,7 +15,10 @@ from reproductions.cli.preprocess.output import MaxSize, MinFreq, NoCache, Out, 
 def naver_reviews(
     out: Out,
     tokenizer: Annotated[
-        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, jamo or sentencepiece.")
+        str,
+        typer.Option(
+            help="mecab, okt, okt-stem, komoran, hannanum, kkma, whitespace, syllable, jamo or sentencepiece."
+        ),
     ] = "mecab",
     max_length: Annotated[int | None, typer.Option(help="Maximum tokens per review (default: no limit).")] = None,
     min_freq: Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = 2,

@@ -28,6 +28,7 @@ from reproductions.tasks.worth_of_choices import Scale
 TITLES = {
     "mecab": "Mecab",
     "okt": "Okt",
+    "okt-stem": "Okt, stemmed",
     "komoran": "Komoran",
     "hannanum": "Hannanum",
     "kkma": "Kkma",

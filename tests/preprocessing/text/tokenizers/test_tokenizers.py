@@ -32,7 +32,7 @@ from preprocessing.text.tokenizers.tokenizer import Tokenizer
 KOREAN = st.text("가나다영화재미있없는ㅋㅎㅠ!?.~ aZ09\t\n😀é", max_size=40)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 FIXED = ["mecab", "whitespace", "syllable", "jamo"]
-JVM = ["okt", "komoran", "hannanum", "kkma"]
+JVM = ["okt", "okt-stem", "komoran", "hannanum", "kkma"]
 SAMPLE = Path(preprocessing.__file__).parent / "corpora" / "sample" / "reviews"
 
 needs_java = pytest.mark.skipif(
