@@ -502,6 +502,17 @@ def below_half(side: list[Arrays], own: str, other: str, *, interval: bool) -> N
     return mean, mean - half, mean + half
 
 
+def gain_of_chosen(*systems: list[Arrays], interval: bool) -> Numbers:
+    """BLEU on Tatoeba of the system with the best validation BLEU, for each seed, minus that of the first system."""
+    declared = claims_by_id(papers.load("translation_domains").claims)["chosen"]
+    validation = [
+        [max(epoch["validation_bleu"] for epoch in one["history"]) for one in records("translation_domains", name)]
+        for name in declared.variants
+    ]
+    chosen = [systems[which][seed] for seed, which in enumerate(np.argmax(validation, axis=0))]
+    return score_of(totals(chosen, "bleu_tatoeba"), bleu, totals(systems[0], "bleu_tatoeba"), interval=interval)
+
+
 def more_together(
     both: list[Arrays], first: list[Arrays], second: list[Arrays], base: list[Arrays], *, interval: bool
 ) -> Numbers:
@@ -530,6 +541,7 @@ MEASURED: dict[str, Measure] = {
     "bengio2003 longer-more-5": gain_beyond_ngrams,
     "bengio2003 longer-more-8": gain_beyond_ngrams,
     "translation_domains captions": partial(below_half, own="bleu", other="bleu_tatoeba"),
+    "translation_domains chosen": gain_of_chosen,
     "translation_domains news": partial(below_half, own="bleu_korsts", other="bleu_news"),
     "dosovitskiy2020 gap": gap_closes,
     "dosovitskiy2020 kind": lambda *groups, **how: level_within(1.0, groups, **how),
