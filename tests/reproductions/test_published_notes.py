@@ -529,7 +529,7 @@ def of_test(published: dict[str, Any]) -> dict[str, float]:
 
 def test_that_the_smaller_networks_of_other_domains_have_not_converged() -> None:
     """As a note of `translation_domains` has it."""
-    names = ("plain", "dropout", "smoothing", "averaging")
+    names = ("plain", "dropout", "smoothing", "averaging", "all")
     trained = [one["history"] for name in names for one in records("translation_domains", name)]
     validation = np.array([[epoch["validation_bleu"] for epoch in history] for history in trained])
     second_half, last_two = validation[:, -1] - validation[:, 3], validation[:, -1] - validation[:, -3]
@@ -543,6 +543,10 @@ def test_that_the_smaller_networks_of_other_domains_have_not_converged() -> None
         if row["split"] == "test" and row["corpus"] == "multi30k en-fr" and row["metric"] == "bleu"
     }
     assert f"({of_captions['dropout']:.2f} against {of_captions['plain']:.2f})" in note
+    assert f"all three together have the lowest ({of_captions['all']:.2f})" in note
+    assert of_captions["all"] == min(of_captions[name] for name in names)
+    effects = {claim["id"]: claim["effect"] for claim in results("translation_domains")["claims"]}
+    assert "with every seed" in note and effects["chosen"] == effects["smoothing"] > 0
 
 
 def test_how_much_of_the_claim_on_news_is_length() -> None:
