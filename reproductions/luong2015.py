@@ -38,7 +38,7 @@ from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.translation.measures import gained_by_replacing, more_when_long
 from reproductions.tasks.translation.results import OTHER_COLUMNS, alignments, bleu_by_length
 from reproductions.tasks.translation.task import Translation, TranslationData, TranslationSettings
-from reproductions.tasks.translation.trainings import AT_SCALE, SMALL, SMALL_LONGER, SMALLER, SMOKE, STANDARD
+from reproductions.tasks.translation.trainings import AT_SCALE, SMALL, SMALLER, SMOKE, STANDARD
 
 TABLE_1 = Table("Luong et al. (2015), Table 1", corpus="wmt14 en-de", metric="bleu", digits=1)
 BASE = TABLE_1.entry("base", 11.3)
@@ -58,6 +58,7 @@ DOT_PERPLEXITY, CONCAT_PERPLEXITY = FOOTNOTE.entry("global (dot)", 6.1), FOOTNOT
 CAGLAYAN = Table("Caglayan et al. (2017), README of wmt17-mmt", corpus="multi30k en-de", metric="bleu")
 PEER = CAGLAYAN.entry("text-only RNN with attention, byte pairs", 39.00)
 LOCATION_HELPS = "Global attention (location) helps"
+FASTER = replace(SMALL, learning_rate=5e-3)
 SCALE = "the paper has 150 times as many sentences, and 4 layers of 1 000 units, not 1 of 128"
 
 
@@ -129,14 +130,13 @@ location = replace(unit_variance, score="location")
 
 def system(name: str, title: str, settings: Settings, beside: Reported | None = None) -> Variant[Settings]:
     """A system of Table 4."""
-    own = Variant(name, f"{title}{SMALLER}, {SMALL.epochs} epochs", settings, SMALL, seeds=(1,))
+    own = Variant(name, f"{title}{SMALLER}", settings, SMALL, seeds=(1,))
     return replace(own, beside=beside, differs=SCALE) if beside else own
 
 
-def step(name: str, title: str, settings: Settings, beside: Reported) -> Variant[Settings]:
-    """A system of Table 1, with three seeds and trained for longer."""
-    own = system(name, title, settings, beside)
-    return replace(own, title=f"{title}{SMALLER}", recipe=SMALL_LONGER, seeds=(1, 2, 3))
+def step(name: str, title: str, settings: Settings, beside: Reported, *seeds: int) -> Variant[Settings]:
+    """A system of Table 1, trained at a higher learning rate."""
+    return replace(system(name, title, settings, beside), recipe=FASTER, seeds=seeds)
 
 
 def smoke(variant: Variant[Settings]) -> Variant[Settings]:
@@ -180,12 +180,12 @@ REPRODUCTION = Reproduction(
             comparable=True,
             differs="another implementation: other units, sizes and search",
         ),
-        step("base", "LSTM without attention", replace(without_attention, reverse_source=False, dropout=0.0), BASE),
-        step("reverse", "+ source reversed", replace(without_attention, dropout=0.0), REVERSE),
-        step("dropout", "+ dropout", without_attention, DROPOUT),
-        step("location", "+ global attention (location)", replace(location, input_feeding=False), LOCATION),
-        step("feed", "+ input feeding", location, FEED),
-        step("local-p", "local-p (general), input feeding", replace(unit_variance, attention="local-p"), LOCAL_P),
+        step("base", "LSTM without attention", replace(without_attention, reverse_source=False, dropout=0.0), BASE, 1),
+        step("reverse", "+ source reversed", replace(without_attention, dropout=0.0), REVERSE, 1),
+        step("dropout", "+ dropout", without_attention, DROPOUT, 1, 2, 3),
+        step("location", "+ global attention (location)", replace(location, input_feeding=False), LOCATION, 1, 2, 3),
+        step("feed", "+ input feeding", location, FEED, 1, 2, 3),
+        step("local-p", "local-p (general), input feeding", replace(unit_variance, attention="local-p"), LOCAL_P, 1),
         system("dot", "global (dot), input feeding", replace(small, score="dot"), DOT),
         system("general", "global (general), input feeding", small, GENERAL),
         system("concat", "global (concat), input feeding", replace(small, score="concat")),
