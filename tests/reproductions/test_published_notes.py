@@ -23,7 +23,7 @@ from reproductions.protocol import papers
 from reproductions.protocol.readings import read_readings
 from reproductions.tasks.captioning.meteor import meteor
 from reproductions.tasks.translation.results import LENGTHS
-from reproductions.tasks.translation.trainings import SMALL, SMALL_LONGER
+from reproductions.tasks.translation.trainings import SMALL_LONGER
 from tests.reproductions import published_images as images
 from tests.reproductions.published_numbers import (
     arrays,
@@ -409,18 +409,26 @@ def test_how_large_the_step_to_global_attention_is() -> None:
     note = papers.load("luong2015").notes[-1]
     assert f"largest step, as in the paper: {effects['attention']:+.1f} BLEU (there +2.8)" in note
     assert effects["attention"] == max(effects.values())
-    global_ones, local_ones = (
-        {name: bleu(sides("luong2015", name)[0][0]["bleu"].sum(axis=0)) for name in names}
-        for names in (
-            ("location", "feed", "dot", "general", "concat"),
-            ("local-m-dot", "local-m-general", "local-p-dot", "local-p-general"),
-        )
+    of = of_test(results("luong2015"))
+    local = [of[name] for name in ("local-m-dot", "local-m-general", "local-p-dot", "local-p-general")]
+    assert max(local) < max(of[name] for name in ("dot", "general", "concat"))
+    assert f"local-p is {of['general'] - of['local-p-general']:.2f} points below global (general)" in note
+    assert abs(of["general"] - of["local-m-general"]) < 0.5, "about equal"
+    assert effects["dropout"] < 0 and effects["predicting"] < 0
+
+
+def test_what_the_higher_learning_rate_gains() -> None:
+    """As a note of `luong2015` has it."""
+    before = published_at("8fca046e", "luong2015")
+    note, now = papers.load("luong2015").notes[0], of_test(results("luong2015"))
+    names = ("base", "reverse", "dropout", "location", "feed")
+    assert ", ".join(f"`{name}` {of_test(before)[name]:.2f}" for name in names) in note
+    assert all(now[name] > of_test(before)[name] for name in names)
+    history = of_epochs(records("luong2015", "dropout")[0])
+    (old,) = (
+        row["per_seed"]["1"] for row in before["rows"] if (row["variant"], row["split"]) == ("dropout", "validation")
     )
-    assert max(local_ones.values()) < max(global_ones.values())
-    assert min(global_ones, key=lambda name: global_ones[name]) == "feed", "which reads its input, by location"
-    assert f"local-p is {global_ones['general'] - local_ones['local-p-general']:.2f} points below global" in note
-    assert abs(global_ones["general"] - local_ones["local-m-general"]) < 0.5, "about equal"
-    assert effects["dropout"] < 0 and effects["feeding"] < 0 and effects["predicting"] < 0 < effects["local"]
+    assert f"`dropout` has {max(history):.1f} BLEU there instead of {old:.1f} (seed 1" in note
 
 
 def test_how_long_the_transformers_trained() -> None:
@@ -454,8 +462,6 @@ def test_how_much_worse_learned_positions_are() -> None:
 @pytest.mark.parametrize(
     ("paper", "id"),
     [
-        ("luong2015", "local"),
-        ("luong2015", "dropout"),
         ("luong2015", "predicting"),
         ("sutskever2014", "ensemble"),
     ],
@@ -504,20 +510,15 @@ def test_how_the_hybrid_compares_with_a_residual_network_of_its_size() -> None:
 
 def test_how_bleu_rises_in_the_smaller_trainings() -> None:
     """As a note of `luong2015` has it."""
-    histories = [
-        of_epochs(records("luong2015", variant.name)[0])
-        for variant in papers.load("luong2015").preset("cpu").variants
-        if variant.recipe == SMALL
-    ]
-    second_half = [history[-1] - history[SMALL.epochs // 2 - 1] for history in histories]
+    variants = [variant for variant in papers.load("luong2015").preset("cpu").variants if variant.name != "best"]
+    rises = {rate: list[float]() for rate in (5e-3, 2e-3)}
+    published = of_test(results("luong2015"))
+    for variant in variants:
+        for history in map(of_epochs, records("luong2015", variant.name) if variant.name in published else ()):
+            assert len(history) == 8
+            rises[variant.recipe.learning_rate].append(history[-1] - history[-3])
     note = papers.load("luong2015").notes[0]
-    assert len(histories) == 12
-    assert f"rises by {min(second_half):.1f} to {max(second_half):.1f} points in the second half" in note
-    assert f"by at most {max(history[-1] - history[-3] for history in histories):.1f} in the last two epochs" in note
-    short, long = (of_test(rows) for rows in (published_at("8b54ab9d", "bahdanau2014"), results("bahdanau2014")))
-    changed = [variant.name for variant in papers.load("bahdanau2014").variants if variant.recipe == SMALL_LONGER]
-    gains = [long[name] - short[name] for name in changed]
-    assert f"those of `bahdanau2014` have {min(gains):.1f} to {max(gains):.1f} BLEU more (means of three seeds" in note
+    assert f"by at most {max(rises[5e-3]):.1f} (Table 1) and {max(rises[2e-3]):.1f} (Table 4) in the last two" in note
 
 
 def of_test(published: dict[str, Any]) -> dict[str, float]:
