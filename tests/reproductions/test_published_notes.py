@@ -523,9 +523,8 @@ def test_how_bleu_rises_in_the_smaller_trainings() -> None:
 
 def of_test(published: dict[str, Any]) -> dict[str, float]:
     """Test BLEU of each variant."""
-    return {
-        row["variant"]: row["mean"] for row in published["rows"] if (row["split"], row["metric"]) == ("test", "bleu")
-    }
+    rows = published["rows"][::-1]  # the first of a variant is that without unknown words replaced
+    return {row["variant"]: row["mean"] for row in rows if (row["split"], row["metric"]) == ("test", "bleu")}
 
 
 def test_that_the_smaller_networks_of_other_domains_have_not_converged() -> None:
