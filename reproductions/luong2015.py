@@ -228,10 +228,10 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
-        "The systems of Table 1 have embeddings of a variance of 1 (as in `sutskever2014`) and a learning rate of 5e-3, "
-        "those of Table 4 neither (2e-3); between the two, rows are not comparable. All have 8 epochs. The rate was "
-        "chosen on validation: `dropout` has 14.7 BLEU there instead of 12.4 (seed 1). Validation BLEU rises by at most "
-        "0.7 (Table 1) and 0.6 (Table 4) in the last two epochs; since the rate decays to 0, that does not show "
+        "The systems of Table 1 have embeddings of a variance of 1 (as in `sutskever2014`) and a learning rate of "
+        "5e-3, those of Table 4 neither (2e-3); between the two, rows are not comparable. All have 8 epochs. The rate "
+        "was chosen on validation: `dropout` has 14.7 BLEU there instead of 12.4 (seed 1). Validation BLEU rises by at "
+        "most 0.7 (Table 1) and 0.6 (Table 4) in the last two epochs; since the rate decays to 0, that does not show "
         "convergence. Earlier rows of Table 1, with 2e-3 and one seed, had been scored: `base` 14.87, `reverse` 15.13, "
         "`dropout` 13.06, `location` 26.44, `feed` 25.68. `unknown` was then measured on `local-p-general`.",
         "Global attention (location) is the largest step, as in the paper: +15.1 BLEU (there +2.8). `local` waits for "
