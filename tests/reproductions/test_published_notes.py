@@ -403,6 +403,18 @@ def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
     assert f"`pretraining` (`fast`) took {ratio:.1f} times as long as in `pretraining-30`" in note
 
 
+def test_what_all_choices_of_a_tutorial_cost() -> None:
+    """As a note of `naver_preprocessing` has it."""
+    names = ("tutorial", "clean-hangul-only", "okt-stem")
+    (base,) = sides("naver_preprocessing", "base")
+    whole, hangul, stemmed = (
+        float((mean_right(base) - mean_right(side)).mean()) for side in sides("naver_preprocessing", *names)
+    )
+    note = papers.load("naver_preprocessing").notes[-1]
+    assert f"`tutorial` is {whole:.2f} points below `base`" in note
+    assert f"everything but Hangul costs {hangul:.2f} and stemmed Okt {stemmed:.2f}." in note
+
+
 def test_how_large_the_step_to_global_attention_is() -> None:
     """As a note of the table has it."""
     effects = {claim["id"]: claim["effect"] for claim in results("luong2015")["claims"]}
