@@ -104,12 +104,12 @@ def test_claims_other_than_comparisons_of_two_variants(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_unknown_words_are_replaced_and_alignments_drawn(tmp_path: Path) -> None:
-    flags = ["--preset", "smoke", "--variant", "local-p-general", "--variant", "dropout", "--runs", tmp_path]
+    flags = ["--preset", "smoke", "--variant", "feed", "--variant", "dropout", "--runs", tmp_path]
     done = run_and_score("luong2015", *flags)
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     replaced = {row.variant for row in result.rows if "unknown words replaced" in row.signature}
-    assert replaced == {"local-p-general"}, "a network without attention cannot replace words"
+    assert replaced == {"feed"}, "a network without attention cannot replace words"
     assert {claim.id for claim in result.claims} == {"unknown"}
     names = {path.name for path in tmp_path.rglob("figures/*.png")}
-    assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_local-p-general_1.png"}
+    assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_feed_1.png"}
