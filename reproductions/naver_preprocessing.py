@@ -244,7 +244,7 @@ REPRODUCTION = Reproduction(
         "tutorial 0.23. With the post's network this list gains 0.30, perhaps because more of the other tokens fit "
         "into 30 (no claim).",
         "`tutorial` is 1.35 points below `base`; alone, removing everything but Hangul costs 0.78 and stemmed Okt "
-        "0.44. Its test split is ours; the tutorial also removes duplicates there. `okt-stem`, `tutorial` and "
+        "0.44. Unlike there, duplicates in test and reviews without a token are kept. `okt-stem`, `tutorial` and "
         "`stemming` were added after the other rows had been scored.",
     ),
 )

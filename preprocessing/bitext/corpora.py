@@ -41,7 +41,7 @@ _OWN = tuple(
     for collection in _OFFICIAL
 )
 _EN_KO = ("en", "ko")
-_NEWS = "News. HTML character references in it, such as ``&#8212;``, are kept as they are."
+_NEWS = "News. HTML character references in it, such as &#8212;, are kept as they are."
 _TRIPLES = ("ko", "en", "fr")
 
 

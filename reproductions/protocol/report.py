@@ -90,10 +90,11 @@ def _uncorrected(results: Sequence[Result]) -> str:
     """How many verdicts of all papers would not survive a correction for multiple tests, or have one seed."""
     definite = [claim for result in results for claim in result.claims if claim.verdict in DEFINITE]
     lost, single = sum(len(after_holm(result.claims)) for result in results), sum(map(has_one_seed, definite))
+    of_one_seed = f", and {single} {'has' if single == 1 else 'have'} one seed" if single else ""
     return (
         f"Verdicts are not corrected for multiple tests. Of the {len(definite)} claims that are supported or "
-        f"contradicted, {lost} would be inconclusive with Holm's correction within each paper, and {single} "
-        f"{'has' if single == 1 else 'have'} one seed; each page names them."
+        f"contradicted, {lost} would be inconclusive with Holm's correction within each paper{of_one_seed}; each page "
+        "names them."
     )
 
 

@@ -413,6 +413,10 @@ def test_what_all_choices_of_a_tutorial_cost() -> None:
     note = papers.load("naver_preprocessing").notes[-1]
     assert f"`tutorial` is {whole:.2f} points below `base`" in note
     assert f"everything but Hangul costs {hangul:.2f} and stemmed Okt {stemmed:.2f}." in note
+    (claim,) = (each for each in results("naver_preprocessing")["claims"] if each["id"] == "stemming")
+    low, high = claim["ci95"]
+    korean = (ROOT / "docs" / "naver.ko.md").read_text(encoding="utf-8")
+    assert f"({claim['effect']:+.2f}%p [{low:+.2f}, {high:+.2f}])" in korean and f"{whole:.2f}%p 낮아집니다" in korean
 
 
 def test_how_large_the_step_to_global_attention_is() -> None:

@@ -201,6 +201,13 @@ def test_java_taggers_keep_characters_above_ffff(name: str) -> None:
 
 
 @needs_java
+def test_okt_stems_only_if_asked() -> None:
+    text = "재밌었는데"
+    assert registry.get("okt-stem").tokenize(text) == ["재밌다"]
+    assert registry.get("okt").tokenize(text) == [text]
+
+
+@needs_java
 def test_hannanum_tags_texts_with_many_quotation_marks() -> None:
     """For these, rows of NSMC, KoNLPy's Hannanum prints an error of Java and returns nothing."""
     tagger = registry.get("hannanum")
