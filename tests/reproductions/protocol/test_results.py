@@ -12,7 +12,9 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
+from reproductions.protocol.publishing import published_outcomes
 from reproductions.protocol.results import Result, Row
+from reproductions.protocol.runner import trained_as_declared
 from tests.reproductions.support import ROOT, judged
 from tests.reproductions.toy import PEER
 
@@ -177,6 +179,17 @@ def test_committed_results_are_of_the_declared_paper(path: Path) -> None:
         assert all(SHA256.fullmatch(digest) for digest in manifest[kind].values())
     assert manifest["command"].startswith("gluon-attn ")
     assert not re.search(r"--runs|[ =][/~.]", manifest["command"])
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_published_trainings_have_the_declared_settings_and_recipe(paper: str) -> None:
+    """A setting that a script has gained must be in ``later``: otherwise no variant can be added to its table."""
+    preset = papers.load(paper).preset("cpu")
+    outcomes = published_outcomes(papers.outcomes_folder(paper), preset.names)
+    trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
+    assert trained
+    for outcome in trained:
+        assert trained_as_declared(preset.variant(outcome.variant), outcome.directory), outcome.directory
 
 
 def test_every_published_paper_can_be_verified_on_the_sample() -> None:
