@@ -189,7 +189,7 @@ REPRODUCTION = Reproduction(
         system("dot", "global (dot), input feeding", replace(small, score="dot"), DOT),
         system("general", "global (general), input feeding", small, GENERAL),
         system("concat", "global (concat), input feeding", replace(small, score="concat")),
-        system("local-m-dot", "local-m (dot), input feeding", replace(local_m, score="dot")),
+        system("local-m-dot", "local-m (dot), input feeding", replace(local_m, score="dot"), seeds=(1,)),
         system("local-m-general", "local-m (general), input feeding", local_m, LOCAL_M_GENERAL),
         system("local-p-dot", "local-p (dot), input feeding", replace(local_p, score="dot"), LOCAL_P_DOT),
         system("local-p-general", "local-p (general), input feeding", local_p, LOCAL_P),
@@ -210,9 +210,7 @@ REPRODUCTION = Reproduction(
             "perplexity",
             reported=CONCAT_PERPLEXITY.value - DOT_PERPLEXITY.value,
         ),
-        Better(
-            "general-local", "With local-p, general is better than dot", "local-p-general", "local-p-dot", "Table 4"
-        ),
+        Better("general-local", "With local-p, general beats dot", "local-p-general", "local-p-dot", "Table 4"),
         Better("predicting", "With general, local-p beats local-m", "local-p-general", "local-m-general", "Table 4"),
         Measured(
             "unknown",

@@ -63,7 +63,7 @@ def test_the_systems_differ_in_one_setting_each(preset: str) -> None:
     assert changes("reverse", "dropout") == {"dropout"}
     assert changes("dropout", "location") == {"attention", "score"}
     assert changes("location", "feed") == {"input_feeding"}
-    assert changes("feed", "local-p") == {"attention", "score"}
+    assert changes("feed", "local-p-general") == {"attention", "score"}
     for name in ("dot", "concat"):
         assert changes("general", name) == {"score"}
     for name in ("local-m-general", "local-p-general"):
@@ -87,17 +87,19 @@ def test_claims_other_than_comparisons_of_two_variants(tmp_path: Path) -> None:
     words = np.where(np.arange(SENTENCES) % 2, 20, 5)
     better_long = np.where((words > 12)[:, None], counts(0.9), counts(0.6))
     outcomes = [
-        translated(tmp_path, "feed", 0.7, bleu_replaced=counts(0.8), words=words),
+        translated(tmp_path, "feed", 0.7, words=words),
+        translated(tmp_path, "local-p-general", 0.7, bleu_replaced=counts(0.8), words=words),
         translated(tmp_path, "dropout", 0.6, words=words),
         translated(tmp_path, "location", 0.6, words=words, bleu=better_long),
     ]
     claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
-    assert set(claims) == {"unknown", "long", "attention", "feeding"}
+    assert set(claims) == {"unknown", "long", "attention", "feeding", "local"}
     gained = bleu(counts(0.8).sum(axis=0)) - bleu(counts(0.7).sum(axis=0))
     assert claims["unknown"].effect == pytest.approx(gained)
     gained_on_long = bleu(counts(0.9).sum(axis=0)) - bleu(counts(0.6).sum(axis=0))
     assert claims["long"].effect == pytest.approx(gained_on_long)
     assert by_items(claims.pop("feeding")) == "contradicted", "feed is worse than location here"
+    assert by_items(claims.pop("local")) == "inconclusive", "local-p-general and feed are equal here"
     assert {by_items(claim) for claim in claims.values()} == {"supported"}
     assert all("bootstrap over sentences" in claim.measure for claim in claims.values())
     assert all(claim.basis == "one seed" for claim in claims.values())
@@ -105,12 +107,12 @@ def test_claims_other_than_comparisons_of_two_variants(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_unknown_words_are_replaced_and_alignments_drawn(tmp_path: Path) -> None:
-    flags = ["--preset", "smoke", "--variant", "feed", "--variant", "dropout", "--runs", tmp_path]
+    flags = ["--preset", "smoke", "--variant", "local-p-general", "--variant", "dropout", "--runs", tmp_path]
     done = run_and_score("luong2015", *flags)
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     replaced = {row.variant for row in result.rows if "unknown words replaced" in row.signature}
-    assert replaced == {"feed"}, "a network without attention cannot replace words"
+    assert replaced == {"local-p-general"}, "a network without attention cannot replace words"
     assert {claim.id for claim in result.claims} == {"unknown"}
     names = {path.name for path in tmp_path.rglob("figures/*.png")}
-    assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_feed_1.png"}
+    assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_local-p-general_1.png"}
