@@ -21,9 +21,10 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, training_of
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification.inputs import TokenSequences
+from reproductions.tasks.classification.inputs import SequencesWithBags, TokenSequences
 from reproductions.tasks.classification.post_settings import Additive, Pooled, Post, ScaledDot
 from reproductions.tasks.classification.settings import StackedSettings, Syllables
+from reproductions.tasks.classification.wide_and_deep_settings import WideAndDeepSettings
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 PAPER = "naver_self_attention"
@@ -50,6 +51,8 @@ def count(settings: Any, vocabulary: int, syllables: int) -> int:
             total += syllables * settings.syllables.units + embedding * (spelled + 1)
         total += recurrent(embedding, gates) + (settings.layers - 1) * recurrent(2 * units, gates)
         total += settings.attention_units * (2 * units + 1) + settings.attention_units  # Hidden layer, its query.
+        if isinstance(settings, WideAndDeepSettings):  # Vectors of words and n-grams, and their own dense layer.
+            total += (vocabulary + settings.buckets) * settings.bag_units + classes * (settings.bag_units + 1)
         return total + classes * (2 * 2 * units + 1)  # Context and maximum.
     total += recurrent(embedding, 3)
     if isinstance(settings.attention, Additive):  # W q + b, U k, v.
@@ -66,6 +69,10 @@ def built(settings: Any, vocabulary: int, syllables: int) -> Any:
         width = settings.syllables.per_token
         spelling: Any = SimpleNamespace(syllables=range(syllables), width=width)
         text, inputs = np.full((3, 1 + width), 2, np.int32), TokenSequences(settings.max_length, spelling)
+        if isinstance(settings, WideAndDeepSettings):
+            ngrams = {"orders": settings.orders, "buckets": settings.buckets}
+            inputs = SequencesWithBags(settings.max_length, spelling, vocabulary_size=vocabulary, **ngrams)
+            text = np.full((3, 1 + width + len(settings.orders)), 2, np.int32)
     elif not isinstance(settings, StackedSettings):
         inputs = settings.inputs(None)
     data: Any = SimpleNamespace(vocabulary_size=vocabulary, classes=2, inputs=inputs)
@@ -130,6 +137,7 @@ def test_no_setting_is_dead(name: str) -> None:
         "pooling": {"attention": "mean", "mean": "last", "last": "mean"},
         "cell": {"gru": "lstm"},
         "syllables": {syllables: replace(syllables or Syllables(), units=5)},
+        "orders": {(2,): (2, 3)},
     }
     assert dead_settings(variant, SMOKE.task(name), other) == []
 
@@ -173,7 +181,13 @@ def test_compared_systems_differ_in_one_setting(name: str, other: str, settings:
 def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> None:
     for preset in (SMOKE, CPU):
         given = [variant for variant in preset.variants if variant.pretrained]
-        assert [variant.name for variant in given] == ["vectors", "best-vectors", "best-words", "best-whole"]
+        assert [variant.name for variant in given] == [
+            "vectors",
+            "best-vectors",
+            "best-ngrams",
+            "best-words",
+            "best-whole",
+        ]
         vectors = mikolov2013.REPRODUCTION.preset(preset.name).variant("skip-gram").settings
         for variant in given:
             assert variant.pretrained == "mikolov2013/skip-gram"
@@ -189,6 +203,9 @@ def test_the_networks_with_word_vectors_differ_from_the_best_in_one_setting() ->
     }.items():
         variant = CPU.variant(name)
         assert variant.settings == replace(best.settings, **changed) and variant.recipe == best.recipe
+    wide_and_deep = CPU.variant("best-ngrams")
+    shared = {each.name: getattr(wide_and_deep.settings, each.name) for each in fields(best.settings)}
+    assert type(best.settings)(**shared) == best.settings and wide_and_deep.recipe == best.recipe
 
 
 def test_over_fitted_is_masked_with_a_longer_training() -> None:

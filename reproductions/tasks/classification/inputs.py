@@ -127,6 +127,38 @@ class BagsOfNgrams(TokenSequences):
         return [np.concatenate(pair) for pair in zip(words, ngrams, strict=True)]
 
 
+@dataclass(frozen=True)
+class SequencesWithBags(TokenSequences):
+    """Ids as in :class:`TokenSequences`; the bag of words and n-grams of each text, (batch, words and n-grams), and its
+    number of entries, (batch,); and the length of each text, (batch,). The n-gram that begins with a token is a further
+    column of the token's row: a bucket as in :class:`BagsOfNgrams`, or padding if the text ends before the n-gram does.
+
+    Attributes:
+        vocabulary_size, orders, buckets: as in :class:`BagsOfNgrams`.
+    """
+
+    vocabulary_size: int = 0
+    orders: tuple[int, ...] = (2,)
+    buckets: int = 1
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        tokens = [ids.reshape(len(ids), -1) for ids in super().texts(split)]
+        words = [ids[:, 0] for ids in tokens]
+        ngrams = [bags(words, (order,), self.buckets, first=self.vocabulary_size) for order in self.orders]
+        columns = [[_column(row, len(ids)) for row, ids in zip(rows, words, strict=True)] for rows in ngrams]
+        return [np.column_stack(row) for row in zip(tokens, *columns, strict=True)]
+
+    def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
+        rows, lengths = super().arrays(texts)
+        ids, ngrams = np.split(rows, [-len(self.orders)], axis=2)
+        bag = [
+            np.concatenate([words[: int(length)], following[following != PADDING_ID]])
+            for words, following, length in zip(ids[..., 0], ngrams, lengths, strict=True)
+        ]
+        entries = np.array([len(row) for row in bag], dtype=np.float32)
+        return ids if self.spelling else ids[..., 0], pad(bag, PADDING_ID, multiple=4), entries, lengths
+
+
 class Documents(TextInputs):
     """Ids (documents, sentences, words), number of sentences of each document, and number of words of each sentence."""
 
@@ -147,10 +179,17 @@ def _unknown(ids: np.ndarray) -> np.ndarray:
     return token
 
 
+def _column(values: np.ndarray, length: int) -> np.ndarray:
+    """The values and then padding, (length,) of int32."""
+    column = np.full(length, PADDING_ID, np.int32)
+    column[: len(values)] = values
+    return column
+
+
 def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:
     """Replace each token by the unknown token with probability ``rate``, so that unknown words occur in training. In a
     bag of n-grams, each n-gram is replaced on its own, and those that contain a replaced word stay. If tokens have
-    syllables, half of the replaced tokens lose these too."""
+    syllables or n-grams, half of the replaced tokens lose these too."""
     if rate == 0:
         return texts
     dropped: list[Text] = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gluon_attn.models.fasttext import ngrams
+from gluon_attn.models.fasttext import bags, ngrams
 from preprocessing import documents, sentences
 from preprocessing.text.syllables import Spelling
 from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
@@ -15,6 +15,7 @@ from reproductions.tasks.classification.inputs import (
     BagsOfNgrams,
     Documents,
     FixedLength,
+    SequencesWithBags,
     TextInputs,
     TokenSequences,
     drop_tokens,
@@ -52,6 +53,39 @@ def test_tokens_with_their_syllables_are_padded_as_rows() -> None:
     ]
 
 
+@pytest.mark.parametrize("spelled", [False, True])
+def test_sequences_with_bags_have_the_words_and_bigrams_of_the_tokens(spelled: bool) -> None:
+    short = sentences.prepare("sample", classes=5).train
+    spelling = Spelling.learn(short, width=3, min_freq=1) if spelled else None
+    plain, inputs = (
+        TokenSequences(6, spelling),
+        SequencesWithBags(6, spelling, vocabulary_size=1_000, orders=(2, 3), buckets=50),
+    )
+    longest, shortest = int(short.lengths.argmax()), int(short.lengths.argmin())
+    texts = [inputs.texts(short)[row] for row in (longest, shortest)] + [np.zeros((0, 6 if spelled else 3), np.int32)]
+    read, bag, entries, lengths = inputs.arrays(texts)
+    expected = plain.arrays([*(plain.texts(short)[row] for row in (longest, shortest)), plain.texts(short)[0][:0]])
+    assert read.tolist() == expected[0].tolist() and lengths.tolist() == expected[1].tolist()
+    words = short.sequences()[longest]
+    bigrams, trigrams = (1_000 + ngrams(words, order, 50)[:6] for order in (2, 3))
+    interleaved = [gram for pair in zip(bigrams, trigrams, strict=True) for gram in pair]
+    assert len(words) > 8 and bag[0, : int(entries[0])].tolist() == [*words[:6], *interleaved]
+    words = short.sequences()[shortest]
+    assert sorted(bag[1][len(words) : int(entries[1])] - 1_000) == sorted(bags([words], (2, 3), 50, first=0)[0])
+    assert bag[2, 0] == UNKNOWN_ID and entries[2] == 1
+    assert bag.dtype == np.int32 and entries.dtype == np.float32 and (bag[2, 1:] == PADDING_ID).all()
+
+
+def test_bigrams_are_dropped_with_half_of_the_dropped_words() -> None:
+    inputs = SequencesWithBags(vocabulary_size=10, buckets=5)
+    text = np.stack([np.full(20_000, 7, np.int32), np.full(20_000, 12, np.int32)], axis=1)
+    (dropped,) = drop_tokens([text], 0.3, np.random.RandomState(0))
+    assert (dropped[:, 0] == UNKNOWN_ID).mean() == pytest.approx(0.3, abs=0.01)
+    _, bag, entries, _ = inputs.arrays([dropped])
+    assert (bag[0] == 12).sum() / 20_000 == pytest.approx(0.85, abs=0.01)
+    assert entries[0] == 20_000 + (bag[0] == 12).sum()
+
+
 def test_documents_are_sentences_and_an_empty_one_is_one_unknown_word() -> None:
     padded, counts, words = Documents().arrays([ids([7, 8], [9]), [], ids([2, 3, 4])])
     assert padded.tolist() == [
@@ -76,8 +110,8 @@ def test_the_texts_of_a_split() -> None:
     assert [len(text) for text in texts] == long.sentence_lengths.lengths.tolist()
     assert np.concatenate(texts[0]).tolist() == long.sequences()[0].tolist()
 
-    bags = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50).texts(short)
-    for row, text in zip(short.sequences(), bags, strict=True):
+    bagged = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50).texts(short)
+    for row, text in zip(short.sequences(), bagged, strict=True):
         assert text.tolist() == [*row, *(1_000 + ngrams(row, 2, 50))]
     cut = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50, max_words=3).texts(short)
     for row, text in zip(short.sequences(), cut, strict=True):
