@@ -233,6 +233,6 @@ REPRODUCTION = Reproduction(
         "reviews with the same text were left out. The members of `kinds` are the best networks of three kinds by test "
         "accuracy, which was known; that of their mean was not when the claim and its margin were committed, and no "
         "other mean was computed. It is 88.93 ± 0.07; three seeds of `best-vectors`, averaged, have 88.27.",
-        "`best-ngrams` was added after these were known, and chosen on validation.",
+        "`best-ngrams` was added, and chosen on validation, after the test accuracies of the others were known.",
     ),
 )
