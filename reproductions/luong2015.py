@@ -188,7 +188,7 @@ REPRODUCTION = Reproduction(
         system("feed", "+ input feeding", feed, FEED),
         system("dot", "global (dot), input feeding", replace(small, score="dot"), DOT),
         system("general", "global (general), input feeding", small, GENERAL),
-        system("concat", "global (concat), input feeding", replace(small, score="concat"), seeds=(1,)),
+        system("concat", "global (concat), input feeding", replace(small, score="concat")),
         system("local-m-dot", "local-m (dot), input feeding", replace(local_m, score="dot"), seeds=(1,)),
         system("local-m-general", "local-m (general), input feeding", local_m, LOCAL_M_GENERAL),
         system("local-p-dot", "local-p (dot), input feeding", replace(local_p, score="dot"), LOCAL_P_DOT),
