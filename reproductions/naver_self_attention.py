@@ -20,9 +20,9 @@ Adam is MXNet's lazy version: only the embeddings of tokens in a batch are updat
 (200 units), trained on the crawl without the reviews whose text is in the test or validation split; about 15 000 near
 copies of test reviews stay in, without labels. The two networks are otherwise identical. All seeds use the vectors of
 one training. *best-vectors* is *best* with these vectors; two variants of it, one without the syllables of its tokens
-and one without dropout of whole tokens, show what these contribute. *best-ngrams* is *best-vectors*, trained together
-with the fastText of ``joulin2016``, whose logits are added to its own. Claim *kinds* averages the probabilities of
-*best-vectors* with those of two other kinds of network, pretrained BERT (``devlin2018``) and fastText.
+and one without dropout of whole tokens, show what these contribute. In *best-ngrams*, *best-vectors* is trained
+together with fastText, as large as in ``joulin2016``; the logits of both are added. Claim *kinds* averages the
+probabilities of *best-vectors* with those of two other kinds of network, pretrained BERT (``devlin2018``) and fastText.
 
 Claims: attention is better than none; additive against dot-product attention; the effect of masking and pooling; word
 vectors help; and the post's remark that a badly trained model has no readable weights.

@@ -17,7 +17,7 @@
 :mod:`.neural_language_model`       the neural probabilistic language model: Bengio et al. (2003)
 :mod:`.kneser_ney`                  interpolated Kneser-Ney n-grams: Chen and Goodman (1998)
 :mod:`.fasttext`                    bag of tricks: Joulin et al. (2017)
-:mod:`.wide_and_deep`               a recurrent network and fastText, trained as one: Cheng et al. (2016)
+:mod:`.wide_and_deep`               a recurrent network and fastText, trained together: H.-T. Cheng et al. (2016)
 :mod:`.word2vec`                    skip-gram and CBOW: Mikolov et al. (2013)
 :mod:`.vision_transformer`          Vision Transformer: Dosovitskiy et al. (2021)
 :mod:`.resnet`                      a small residual network: He et al. (2016)

@@ -1,5 +1,5 @@
-"""Wide and deep learning: a linear classifier and a network, trained as one (Cheng et al., 2016, "Wide & deep learning
-for recommender systems", arXiv:1606.07792, eq. 3)."""
+"""Wide and deep learning: a linear classifier and a network that are trained together (H.-T. Cheng et al., 2016, "Wide
+& deep learning for recommender systems", arXiv:1606.07792, eq. 3)."""
 
 from __future__ import annotations
 

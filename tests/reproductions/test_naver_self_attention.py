@@ -14,7 +14,7 @@ from mxnet import nd
 
 from gluon_attn.training.checkpoint import parameter_count
 from preprocessing import naver
-from reproductions import mikolov2013
+from reproductions import joulin2016, mikolov2013
 from reproductions.naver_self_attention import REPRODUCTION, SENTENCE
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude
@@ -206,6 +206,8 @@ def test_the_networks_with_word_vectors_differ_from_the_best_in_one_setting() ->
     wide_and_deep = CPU.variant("best-ngrams")
     shared = {each.name: getattr(wide_and_deep.settings, each.name) for each in fields(best.settings)}
     assert type(best.settings)(**shared) == best.settings and wide_and_deep.recipe == best.recipe
+    wide, alone = wide_and_deep.settings, joulin2016.REPRODUCTION.preset("cpu").variant("nsmc-bigrams").settings
+    assert (wide.orders, wide.buckets, wide.bag_units) == (alone.orders, alone.buckets, alone.units)
 
 
 def test_over_fitted_is_masked_with_a_longer_training() -> None:

@@ -130,8 +130,10 @@ class BagsOfNgrams(TokenSequences):
 @dataclass(frozen=True)
 class SequencesWithBags(TokenSequences):
     """Ids as in :class:`TokenSequences`; the bag of words and n-grams of each text, (batch, words and n-grams), and its
-    number of entries, (batch,); and the length of each text, (batch,). The n-gram that begins with a token is a further
-    column of the token's row: a bucket as in :class:`BagsOfNgrams`, or padding if the text ends before the n-gram does.
+    number of entries, (batch,); and the length of each text, (batch,).
+
+    The rows of a text have one more column for each order: the n-gram that begins with this token, as a bucket of
+    :class:`BagsOfNgrams`, or padding if the text ends before the n-gram does.
 
     Attributes:
         vocabulary_size, orders, buckets: as in :class:`BagsOfNgrams`.
