@@ -181,7 +181,11 @@ REPRODUCTION = Reproduction(
         strongest("best-words", "with these vectors, without syllables", replace(best, syllables=None)),
         strongest("best-whole", "with these vectors, without dropout of tokens", replace(best, token_dropout=0.0)),
     ),
-    ensembles=(averaged("best", BILSTM), averaged("best-vectors", BILSTM, seeds=(1, 2, 3))),
+    ensembles=(
+        averaged("best", BILSTM),
+        averaged("best-vectors", BILSTM, seeds=(1, 2, 3)),
+        averaged("best-ngrams", BILSTM, seeds=(1, 2, 3)),
+    ),
     claims=(
         Better("attention", "The post's network is better with attention than without", "as-written", "no-attention"),
         Better("attention-mean", "Masked self-attention is better than the mean of the states", "masked", "mean"),
