@@ -219,7 +219,7 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(paper),
-    baselines=(WITH_VECTORS, "naver_self_attention/best", "naver_self_attention", FLOOR),
+    baselines=(WITH_VECTORS, "naver_self_attention/best", "naver_self_attention/best-vectors-averaged", FLOOR),
     figures=(
         accuracy_by_minutes(TIMES, "random-10000", 10_000),
         accuracy_by_labelled({title: {n: f"{name}-{n}" for n in BATCHES} for name, (title, *_) in SYSTEMS.items()}),

@@ -214,8 +214,8 @@ class Reproduction:
         smoke, paper: the two other presets.
         ensembles: ensembles of the variants of presets ``cpu`` and ``smoke``.
         columns: columns of the results table; those of the tasks if None.
-        baselines: other papers' systems on the same corpus that are also in the table: ``paper`` for its best one,
-            ``paper/variant`` for a named one, which claims may name too.
+        baselines: other papers' systems on the same corpus that are also in the table: ``paper`` for the one with the
+            best validation result, ``paper/variant`` for a named one, which claims may name too.
         figures: figures in addition to the training curves and the figures of the tasks.
         pages: pages in addition to those of the tasks.
         notes: paragraphs below the table of the results README that explain its numbers.

@@ -66,20 +66,25 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         path = papers.results_path(paper, preset.name)
         if not path.exists():
             continue
-        best: dict[tuple[str, str], Line] = {}
-        published = papers.load(paper).preset(preset.name)
-        for line in lines_of(published, Result.read(path), reproduction.table_columns):
+        of_corpus: dict[tuple[str, str], list[Line]] = {}
+        published, theirs = papers.load(paper).preset(preset.name), Result.read(path)
+        for line in lines_of(published, theirs, reproduction.table_columns):
             key = (_corpus(published, line), line.row.metric)
-            wanted = key in corpora and variant in ("", line.name)
-            if wanted and (key not in best or _is_better(line.row, best[key].row)):
-                best[key] = replace(line, name=f"{paper} {line.name}", elsewhere=True)
-        lines += best.values()
+            if key in corpora and variant in ("", line.name):
+                of_corpus.setdefault(key, []).append(line)
+        chosen = (each[0] if variant else _best_on_validation(each, theirs) for each in of_corpus.values())
+        lines += [replace(line, name=f"{paper} {line.name}", elsewhere=True) for line in chosen if line]
     return lines
 
 
-def _is_better(row: Row, other: Row) -> bool:
-    """Whether a row is better than another in the metric that they share."""
-    return row.mean < other.mean if lower_is_better(row.metric) else row.mean > other.mean
+def _best_on_validation(lines: Sequence[Line], result: Result) -> Line | None:
+    """The line of the variant with the best validation result in the metric that all of them share; None if none has
+    one. Ensembles have none."""
+    metric = lines[0].row.metric
+    means = {row.variant: row.mean for row in result.rows if (row.split, row.metric) == ("validation", metric)}
+    validated = [line for line in lines if line.name in means]
+    best = min if lower_is_better(metric) else max
+    return best(validated, key=lambda line: means[line.name], default=None)
 
 
 def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:

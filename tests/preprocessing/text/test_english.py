@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sacremoses import MosesTokenizer
 
-from preprocessing.text.english import SIMPLE_SENTENCE, EnglishWords, plain_text, split_sentences
+from preprocessing.text.english import EnglishWords, plain_text, split_sentences
 
 WEB = st.text(" .!?,'\"()[]<>/br-…—&;\n\t`’aAbBI1é\x85\x96\u200b", max_size=40)
 ANYTHING = WEB | st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -127,10 +127,10 @@ MOSES = MosesTokenizer("en")
     | st.lists(
         st.sampled_from(["Mr.", "Mr", "x.", "o'c", "1,2", "U.S.", "Z", " ", ",", "...", ".", "5,", "'", "-", ")"])
     ).map("".join)
-    | st.from_regex(SIMPLE_SENTENCE, fullmatch=True)
+    | st.lists(st.sampled_from(["a", "b-c", "d,", "e.", "(f)", "7,5", "g's", "$8", "?"])).map(" ".join)
     | st.sampled_from(["So do I.", "No.", "Ask Mr.", "Ask Mr .", "DOTMULTI", "a'b'c", "", ".", " ", "(Mr).", "A-Mr."])
 )
 @settings(max_examples=1_000)
-def test_simple_sentences_are_tokenised_as_by_moses(text: str) -> None:
+def test_sentences_are_tokenised_as_by_moses(text: str) -> None:
     words = MOSES.tokenize(text, escape=False)
     assert EnglishWords().tokenize(text) == " ".join(words).lower().split()
