@@ -66,8 +66,7 @@ def prepare(
     corpus: str | CorpusFiles = "cifar10", *, size: int = SIZE, processes: int | None = None, cache: bool = True
 ) -> ImageResult:
     """Run :func:`pipeline` with ``size`` on ``cifar10``, ``sample`` or your own files (:func:`own_images`)."""
-    name = "sample cifar10" if corpus == "sample" else corpus
-    return pipeline(size=size).run(name, processes=processes, cache=cache)
+    return pipeline(size=size).run(corpus, processes=processes, cache=cache)
 
 
 def own_images(path: Path, licence: str = "not stated") -> CorpusFiles:

@@ -22,7 +22,7 @@ from preprocessing.document_reading import (
     own_documents as own_documents,
 )
 from preprocessing.errors import check_choice, check_positive
-from preprocessing.text.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
+from preprocessing.text.document_steps import LimitSentences, PlainText, SplitSentences, TokenizeSentences
 from preprocessing.text.english import EnglishWords
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty, Encode, LearnVocabulary, MarkLeaks, SplitByHash
@@ -47,7 +47,6 @@ def pipeline(
     a tenth of the films, chosen by the hash of the ``film``. Raises ParameterError for an invalid value.
     """
     check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)
-    check_choice("overlong", overlong, OVERLONG)
     check_choice("validation", validation, ("hash", "film"))
     words = EnglishWords()
     steps = (

@@ -199,11 +199,10 @@ def _steering(log: Path, line: int, column: str, text: str, scale: float, widest
 
 
 def _member(log: Path, line: int, name: str) -> str:
-    path = PurePosixPath(name)
-    if not name or path.is_absolute() or ".." in path.parts:
+    if not name or archives.leads_out(name):
         reason = f"frame {name!r} is not a path below the folder of the frames"
         raise InputError(log, reason, line=line, remedy="name frames as in the archive, such as center/0001.jpg")
-    return path.as_posix()
+    return PurePosixPath(name).as_posix()
 
 
 def _check_order(log: Path, rows: Sequence[LogRow]) -> None:

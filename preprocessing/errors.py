@@ -83,9 +83,9 @@ def check_at_least_one(**values: float | None) -> None:
     for name, value in values.items():
         if value is None:
             continue
-        if value < 1:
+        if not value >= 1:  # not a number is not either
             raise ParameterError(name, value, "must be at least 1", remedy="choose a positive number")
-        if math.isnan(value) or value > LARGEST:
+        if value > LARGEST:
             raise ParameterError(name, value, f"must be a number up to {LARGEST}", remedy="choose a smaller one")
 
 

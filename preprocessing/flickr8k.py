@@ -25,6 +25,7 @@ import numpy as np
 from PIL import Image
 
 from preprocessing.corpora import CorpusFiles
+from preprocessing.corpora.archives import leads_out
 from preprocessing.corpora.reading import FETCH_AGAIN, check_count, has_half_pair, read_bytes, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.images.reader import ImageReader
@@ -109,7 +110,7 @@ class CaptionResult(Result):
             InputError: the corpus is not available, or a file is damaged.
         """
         if self.folder is None:
-            reason = f"images such as {names[0]} cannot be read: this result was loaded without its corpus"
+            reason = "its images cannot be read: this result was loaded without its corpus"
             raise InputError(self.card["corpus"]["name"], reason, remedy="run the pipeline on the corpus")
         return self.reader.read([self.folder / name for name in names])
 
@@ -255,8 +256,7 @@ def _read_karpathy(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
 
 def _check_files(folder: Path, names: Sequence[str], part: str) -> None:
     """Raise InputError unless every image is a file below the folder; a name that leads out of it counts as missing."""
-    inside = [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]
-    missing = sorted({*names} - {name for name in inside if (folder / name).is_file()})
+    missing = sorted(name for name in {*names} if leads_out(name) or not (folder / name).is_file())
     if missing:
         reason = f"{len(missing)} of the {len(names)} images of {part} are missing, the first is {missing[0]}"
         raise InputError(folder, reason, remedy=FETCH_AGAIN)

@@ -70,9 +70,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for NSMC and files in its layout.
 
-    ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: limits of the vocabulary,
-    which is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the
-    corpus was created; the rows of each split are the same in both cases.
+    ``tokenizer``: its name, or a tokenizer. ``max_length``: maximum tokens per review (None: no limit). ``min_freq``
+    and ``max_size``: limits of the vocabulary, which is learned on the training split. ``text="repaired"`` restores the
+    texts whose quotes were doubled when the corpus was created; the rows of each split are the same in both cases.
 
     The other parameters are choices that descriptions of experiments leave open. ``clean``: rules of
     :data:`.choices.CLEANING`, applied in the given order. ``stop_words``: a list of :data:`.choices.STOP_WORDS`, or

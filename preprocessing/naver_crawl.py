@@ -67,8 +67,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for the crawl and files in its layout.
 
-    ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``one_in``: one
-    review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
+    ``tokenizer``: its name, or a tokenizer. ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned
+    on the training split. ``one_in``: one review in this many is held out for validation, and one for test. Raises
+    ParameterError for an invalid value.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     chosen = registry.get(tokenizer) if isinstance(tokenizer, str) else tokenizer

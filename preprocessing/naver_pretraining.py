@@ -43,7 +43,8 @@ def pipeline(
     """The pipeline for the crawl and files in its layout.
 
     ``pieces``: an upper bound on the number of pieces. ``max_length``: maximum pieces per review. ``one_in``: one
-    review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
+    review in this many is held out for validation, and one for test. ``masking``: the rule by which words are masked.
+    Raises ParameterError for an invalid value.
     """
     check_positive(pieces=pieces, max_length=max_length)
     tokenizer = SentencePiece(pieces)

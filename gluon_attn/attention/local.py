@@ -26,11 +26,16 @@ class MonotonicAttention(HybridBlock):
 
     Args:
         score: a score, see :mod:`gluon_attn.attention.global_attention`.
-        radius: D, half the width of the window in tokens.
+        radius: D, half the width of the window in tokens; 0 for a window of one token.
+
+    Raises:
+        UsageError: if the radius is negative.
     """
 
     def __init__(self, score: HybridBlock, radius: int, **parameters: Any) -> None:
         super().__init__(**parameters)
+        if radius < 0:
+            raise UsageError(f"radius must be 0 or more, not {radius}")
         self._radius = radius
         with self.name_scope():
             self.score = score

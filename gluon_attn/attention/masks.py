@@ -35,6 +35,31 @@ def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
     return F.broadcast_add(F.expand_dims(mask, axis=1), F.reshape(zero, (1, -1, 1)))
 
 
+def heads_mask(F: Operators, queries: Tensor, mask: Tensor, heads: int) -> Tensor:
+    """Repeat a token mask of the memory for every head and query, as multi-head attention expects.
+
+    Args:
+        F: ``mxnet.nd`` or ``mxnet.sym``.
+        queries: (query_length, batch, ...); only its length is used.
+        mask: (batch, memory_length), 0/1 or additive.
+        heads: number of heads.
+
+    Returns:
+        (batch * heads, query_length, memory_length).
+    """
+    zero = F.zeros_like(F.contrib.arange_like(queries, axis=0))
+    by_head = F.repeat(F.expand_dims(mask, axis=1), repeats=heads, axis=0)
+    return F.broadcast_add(by_head, F.reshape(zero, (1, -1, 1)))
+
+
+def causal_mask(F: Operators, tokens: Tensor) -> Tensor:
+    """Mark, for each token, itself and the tokens before it: 0/1 mask (1, length, length) of tokens (length, batch,
+    ...), of which only the length is used."""
+    position = F.contrib.arange_like(tokens, axis=0)
+    visible = F.broadcast_lesser_equal(F.expand_dims(position, axis=0), F.expand_dims(position, axis=1))
+    return F.expand_dims(visible, axis=0)
+
+
 def additive_mask(mask: Tensor) -> Tensor:
     """Mask that is added to the scores before the softmax: 0 for tokens, -1e18 for padding (GluonNLP's value; float16
     cannot hold it).

@@ -66,12 +66,7 @@ class HeadProjections(HybridBlock):
 
 
 class _MultiHead(HybridBlock):
-    """Base class of self- and cross-attention.
-
-    Raises:
-        UsageError: if there are no heads or ``units`` is not a multiple of them, or if keys are wider than values, or
-            narrower while there are biases.
-    """
+    """Base class of self- and cross-attention."""
 
     def __init__(
         self, units: int, heads: int, key_units: int | None = None, bias: bool = False, **parameters: Any
@@ -117,6 +112,10 @@ class SelfAttention(_MultiHead):
 
     Call: ``(tokens, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), additive mask
     and weights (batch * heads, length, length).
+
+    Raises:
+        UsageError: if there are no heads or ``units`` is not a multiple of them, or if keys are wider than values, or
+            narrower while there are biases.
     """
 
     def __init__(
@@ -187,7 +186,8 @@ class CrossAttention(_MultiHead):
     ``relative_length``.
 
     Call: ``(tokens, memory, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), memory
-    (memory_length, batch, units), additive mask and weights (batch * heads, length, memory_length).
+    (memory_length, batch, units), additive mask and weights (batch * heads, length, memory_length). Raises as
+    :class:`SelfAttention`.
     """
 
     def _add_projections(self, units: int) -> None:

@@ -15,9 +15,9 @@ from gluon_attn.typing import Operators, Tensor
 
 
 def unstack(F: Operators, sequence: Tensor, steps: int) -> list[Tensor]:
-    """The time steps of (batch, steps, units) as a list of (batch, units)."""
+    """The time steps of (batch, steps, ...) as a list of (batch, ...)."""
     if steps == 1:
-        return [F.reshape(sequence, (-3, 0))]
+        return [F.reshape(sequence, (-3, -2))]
     return list(F.split(sequence, num_outputs=steps, axis=1, squeeze_axis=True))
 
 

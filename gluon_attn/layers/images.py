@@ -30,7 +30,7 @@ class ConvolutionalStem(HybridBlock):
     Args:
         channels: number of channels of each convolution.
 
-    Call: images (batch, channels, height, width) -> (batch, channels[-1], height / 2^n, width / 2^n).
+    Call: images (batch, 3, height, width) -> (batch, channels[-1], height / 2^n, width / 2^n) after n convolutions.
     """
 
     def __init__(self, channels: tuple[int, ...], **parameters: Any) -> None:

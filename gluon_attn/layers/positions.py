@@ -24,6 +24,9 @@ class SinusoidalPositions(HybridBlock):
         units: width, which must be even.
 
     Call: positions (n,), counted from 0 -> (n, units).
+
+    Raises:
+        UsageError: if the width is odd.
     """
 
     def __init__(self, units: int, **parameters: Any) -> None:

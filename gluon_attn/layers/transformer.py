@@ -29,6 +29,9 @@ class Residual(HybridBlock):
         units: width.
         dropout: dropout rate of the sublayer's output (sec. 5.4).
         norm: ``post`` or ``pre``.
+
+    Raises:
+        UsageError: if ``norm`` is unknown.
     """
 
     def __init__(self, units: int, dropout: float, norm: str, **parameters: Any) -> None:

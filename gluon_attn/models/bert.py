@@ -19,7 +19,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
-from gluon_attn.attention.masks import additive_mask, token_mask
+from gluon_attn.attention.masks import additive_mask, causal_mask, heads_mask, token_mask
 from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.normalization import LayerNorm
@@ -147,13 +147,8 @@ class Bert(HybridBlock):
 
     def _mask(self, F: Operators, x: Tensor, valid_length: Tensor) -> Tensor:
         """Additive mask of the scores, (batch * heads, length, length)."""
-        places = F.contrib.arange_like(x, axis=0)
-        visible = token_mask(F, F.swapaxes(x, 0, 1), valid_length)
-        by_head = F.expand_dims(F.repeat(visible, repeats=self._heads, axis=0), axis=1)
-        if self._causal:
-            before = F.broadcast_lesser_equal(F.expand_dims(places, axis=0), F.expand_dims(places, axis=1))
-            return additive_mask(F.broadcast_mul(by_head, F.expand_dims(before, axis=0)))
-        return additive_mask(F.broadcast_add(by_head, F.reshape(F.zeros_like(places), (1, -1, 1))))
+        visible = heads_mask(F, x, token_mask(F, F.swapaxes(x, 0, 1), valid_length), self._heads)
+        return additive_mask(F.broadcast_mul(visible, causal_mask(F, x)) if self._causal else visible)
 
 
 class BertForPretraining(HybridBlock):
@@ -225,6 +220,7 @@ class BertClassifier(Classifier):
     Args:
         bert: the encoder, which reads ``<cls> text <sep>``.
         units: width of the encoder.
+        heads: heads of the encoder's layers.
         classes: number of labels.
         pooling: features of the classifier: ``first``, the pooled state of the first token, as in the paper; ``last``,
             the state of the last token, for a causal encoder; ``lstm``, the final states of a bidirectional LSTM over
@@ -234,6 +230,9 @@ class BertClassifier(Classifier):
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 and valid_length (batch,), both
     including special tokens; logits, and with ``first`` weights (batch, length - 1): the attention of the first token
     in the last layer, averaged over the heads and restricted to the tokens of the text.
+
+    Raises:
+        UsageError: if ``pooling`` is unknown.
     """
 
     outputs = ("weights",)

@@ -38,6 +38,9 @@ class DeepLSTM(EncoderDecoder):
             root of their width, since as weights of the output layer they must stay small. Without attention, training
             starts much faster with it.
         **common: arguments of :class:`EncoderDecoder`.
+
+    Raises:
+        UsageError: if input feeding is without attention, or ``unit_variance`` with shared embeddings.
     """
 
     def __init__(

@@ -32,6 +32,9 @@ def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
 
     Returns:
         (tokens - n + 1,) of int64, in the order of the sequence; empty if the sequence is shorter than n.
+
+    Raises:
+        ValueError: if ``n`` or ``buckets`` is below 1.
     """
     if n < 1 or buckets < 1:
         raise ValueError(f"n-grams of {n} ids in {buckets} buckets: both must be one or more")

@@ -60,6 +60,10 @@ class KneserNey(HybridBlock):
         vocabulary_size: number of words, |V|.
         first: the word that precedes the first one, the end of a line.
         text: (tokens,), the ids to count; None if the parameters will be set from a saved model.
+
+    Raises:
+        UsageError: if ``order`` is below 1, or if the text is empty.
+        ValueError: if an id is not in the vocabulary, here and in every method that reads ids.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class KneserNey(HybridBlock):
         super().__init__(**parameters)
         if order < 1:
             raise UsageError(f"order must be 1 or more, not {order}")
+        if text is not None and not len(text):
+            raise UsageError("the text has no words to count; give a text that is not empty")
         self.order = order
         self._vocabulary_size, self._first = vocabulary_size, first
         tables = [None] * order if text is None else self._estimated(np.asarray(text))

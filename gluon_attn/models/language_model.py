@@ -32,6 +32,9 @@ class LanguageModel(HybridBlock):
     Call: ``(inputs, targets, *state) -> LanguageModelOutput``: inputs and targets (batch, steps) of int32, state from
     :meth:`start` or from the previous call. No gradient flows back into the given state. The target ``NO_TARGET`` marks
     steps after the last word of a stream: their loss is 0, and the state after them is undefined.
+
+    Raises:
+        UsageError: if the weights are tied and the widths differ.
     """
 
     def __init__(

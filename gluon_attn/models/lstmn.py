@@ -37,6 +37,9 @@ class LSTMN(HybridBlock):
         in_units: width of a word vector.
         window: number of states on the tape.
         attention_units: width of the hidden layer of the attention; ``units`` if None.
+
+    Raises:
+        UsageError: if ``window`` is below 1.
     """
 
     def __init__(

@@ -83,6 +83,9 @@ class PublishedBertClassifier(Classifier):
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 and valid_length (batch,), both
     including special tokens; only logits.
+
+    Raises:
+        UsageError: if ``pooling`` is unknown.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ class ShowAttendTell(EncoderDecoder):
     The loss (batch, steps + 1) has one more column than words, for the terms that belong to a caption as a whole.
 
     Raises:
-        UsageError: when called, if the grid has another number of positions.
+        UsageError: if the attention is unknown; when called, if the grid has another number of positions.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 from mxnet import nd
 from mxnet.gluon import nn
 
-from gluon_attn.attention.masks import additive_mask, token_mask
+from gluon_attn.attention.masks import additive_mask, causal_mask, heads_mask, token_mask
 from gluon_attn.layers.lengths import checked_lengths
 from gluon_attn.layers.normalization import LayerNorm
 from gluon_attn.layers.positions import positions as position_block
@@ -125,7 +125,7 @@ class Transformer(EncoderDecoder):
         positions = self.source_positions(F.contrib.arange_like(embedded, axis=0))
         states = self.embedding_dropout(F.broadcast_add(embedded, F.expand_dims(positions, axis=1)))
         mask = additive_mask(token_mask(F, F.swapaxes(states, 0, 1), source_length))
-        full = self._for_heads(F, mask, states)
+        full = heads_mask(F, states, mask, self._heads)
         weights = []
         for layer in self.encoder:
             states, of_layer = layer(states, full)
@@ -142,22 +142,15 @@ class Transformer(EncoderDecoder):
         x = self.embedding_dropout(
             F.broadcast_add(x * self._units**0.5, F.expand_dims(self.target_positions(numbers), axis=1))
         )
-        memory_mask = self._for_heads(F, mask, x)
-        visible = F.broadcast_lesser_equal(F.expand_dims(numbers, axis=0), F.expand_dims(numbers, axis=1))
+        memory_mask = heads_mask(F, x, mask, self._heads)
         nothing = F.zeros_like(F.slice_axis(F.slice_axis(memory_mask, axis=1, begin=0, end=1), axis=2, begin=0, end=1))
-        causal = F.broadcast_add(F.expand_dims(additive_mask(visible), axis=0), nothing)
+        causal = F.broadcast_add(additive_mask(causal_mask(F, x)), nothing)
         layers = []
         for layer in self.decoder:
             x, *weights = layer(x, memory, causal, memory_mask)
             layers.append(tuple(weights))
         x = self.decoder_norm(x) if self._has_final else x
         return F.swapaxes(x, 0, 1), layers
-
-    def _for_heads(self, F: Operators, mask: Tensor, queries: Tensor) -> Tensor:
-        """Repeat a mask (batch, memory_length) for each query and head: (batch * heads, queries, memory_length)."""
-        zeros = F.zeros_like(F.contrib.arange_like(queries, axis=0))
-        by_head = F.repeat(F.expand_dims(mask, axis=1), repeats=self._heads, axis=0)
-        return F.broadcast_add(by_head, F.reshape(zeros, (1, -1, 1)))
 
     def _memory(self, F: Operators, source: Tensor, source_length: Tensor) -> Tensors:
         """Return the mask (batch, source_length) and, for each layer, keys and values of the source."""

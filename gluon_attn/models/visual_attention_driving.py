@@ -200,7 +200,7 @@ class RecurrentDriver(HybridBlock):
     def hybrid_forward(self, F: Operators, frames: Tensor, start: Tensor, h: Tensor, c: Tensor) -> Any:
         flat = self.convolutions(F.reshape(frames, (-3, -2)))  # (batch * steps, regions, channels)
         features = F.reshape(flat, (-4, -1, self._steps, 0, 0))
-        each = self._unstack(F, features)
+        each = unstack(F, features, self._steps)
         first = F.mean(each[0], axis=1)
         h = F.broadcast_mul(start, self.first_h(first)) + F.broadcast_mul(1 - start, h)
         c = F.broadcast_mul(start, self.first_c(first)) + F.broadcast_mul(1 - start, c)
@@ -208,7 +208,7 @@ class RecurrentDriver(HybridBlock):
         if self.score is None:
             inputs = unstack(F, self.lstm.inputs(self.feature_dropout(F.reshape(features, (0, 0, -1)))), self._steps)
         else:
-            keys = self._unstack(F, F.reshape(self.score.keys(F, flat), (-4, -1, self._steps, 0, 0)))
+            keys = unstack(F, F.reshape(self.score.keys(F, flat), (-4, -1, self._steps, 0, 0)), self._steps)
         for step in range(self._steps):
             if self.score is None:
                 lstm_input = inputs[step]
@@ -224,11 +224,6 @@ class RecurrentDriver(HybridBlock):
         degrees = self._unit * F.reshape(self.output(self.dropout(stacked)), (0, -1))
         attention = (F.stack(*all_weights, axis=1),) if all_weights else ()
         return (degrees, features, stacked, F.stack(*all_c, axis=1), *attention)
-
-    def _unstack(self, F: Operators, sequence: Tensor) -> list[Tensor]:
-        """Return the time steps of (batch, steps, regions, channels)."""
-        split = F.split(sequence, num_outputs=self._steps, axis=1, squeeze_axis=True)
-        return list(split) if self._steps > 1 else [split]
 
     def _read(self, F: Operators, weights: Tensor, features: Tensor) -> Tensor:
         """Project the weighted features for the gates."""

@@ -48,6 +48,9 @@ class Word2Vec(HybridBlock):
     length + 2 * window), the words with their surroundings; noise (noise,); mask (rows, length, length + 2 * window), 1
     for each context word; contexts (rows, length), the number of context words; loss (rows,) in nats, summed over the
     examples; examples (rows,), their number: pairs of a word and a context word, or words that have a context.
+
+    Raises:
+        UsageError: if ``kind`` is unknown.
     """
 
     def __init__(

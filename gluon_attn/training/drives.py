@@ -77,6 +77,7 @@ def steering_objective(
     sum over regions instead of averaging. The epoch is selected by the mean absolute error on validation.
 
     Args:
+        train, validation: frames of the two splits.
         steps: number of frames per sequence.
         batch_size: number of sequences per step.
         state_units: width of the network's state; 0 without memory.

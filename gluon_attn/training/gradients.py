@@ -21,6 +21,8 @@ class Gradients:
     Args:
         model: the model; its parameters hold the gradients after :meth:`compute`.
         parameters: the trained parameters.
+        objective: batches and loss; must be able to divide a batch.
+        workers: the workers that share each batch.
         pieces: number of pieces into which a worker divides its share. Peak memory is that of one piece.
 
     Raises:

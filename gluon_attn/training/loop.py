@@ -119,6 +119,10 @@ def fit(
     uses the generators of a single worker, worker k generators seeded by (seed, epoch, k).
 
     Args:
+        model: an initialized model; its parameters with gradients are trained.
+        objective: batches, loss, validation, and the metric by which the epoch is selected.
+        recipe: the hyper-parameters.
+        seed: seed of all generators.
         run: the run directory; resumed from its checkpoint if it has one.
         label: prefix of the progress bar and of each line of the log.
         log: called with one line after each epoch and, without a terminal, every half minute.

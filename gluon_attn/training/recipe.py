@@ -33,8 +33,9 @@ class Recipe:
     gradient, except for parameters that a model exempts (``wd_mult``); None for no decay.
 
     Raises:
-        UsageError: if the decay is unknown, the norm is not positive, the rate is negative, ``inverse-sqrt`` has no
-            warm-up, or ``epochs``, ``batch_size``, ``patience`` or ``average`` is below 1.
+        UsageError: if the decay is unknown, the norm is not positive, the rate is negative or not finite,
+            ``inverse-sqrt`` has no warm-up, ``epochs``, ``batch_size``, ``batch_tokens``, ``patience`` or ``average``
+            is below 1, ``warmup_steps`` or ``weight_decay`` is negative, or ``beta2`` is not between 0 and 1.
     """
 
     epochs: int
@@ -52,11 +53,14 @@ class Recipe:
     weight_decay: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be 1 or more, not {getattr(self, name)}")
-        if not self.learning_rate >= 0:
-            raise UsageError(f"learning_rate {self.learning_rate} is negative; choose 0 or more")
+        for name in ("epochs", "batch_size", "batch_tokens", "patience"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise UsageError(f"{name} must be 1 or more, not {value}")
+        for name in ("learning_rate", "warmup_steps", "weight_decay"):
+            if (value := getattr(self, name)) is not None and not 0 <= value < math.inf:
+                raise UsageError(f"{name} must be finite, and 0 or more, not {value}")
+        if self.beta2 is not None and not 0 <= self.beta2 < 1:
+            raise UsageError(f"beta2 must be 0 or more and below 1, not {self.beta2}")
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
         if self.clip_norm is not None and not self.clip_norm > 0:

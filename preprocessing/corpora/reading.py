@@ -26,6 +26,7 @@ SMALL, _LARGEST_RATIO = 1 << 26, 100
 """Unpacked size in bytes that is always accepted, and maximum compression ratio of larger files."""
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 """Exceptions that the standard library raises for a truncated or damaged archive."""
+_COMPRESSED = (".zip", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".tbz2")
 UNREADABLE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """Exceptions for a file that cannot be opened at all, which :data:`BROKEN` has too."""
 
@@ -49,6 +50,8 @@ def read_bytes(path: Path, member: str | None = None) -> bytes:
     except UNREADABLE as error:
         raise unreadable(path, error) from error
     except BROKEN as error:
+        if isinstance(error, OSError) and path.suffix not in _COMPRESSED:
+            raise unreadable(path, error) from error
         reason = f"cannot be decompressed to its end: truncated or damaged ({str(error) or type(error).__name__})"
         raise InputError(path, reason, line=content.count(b"\n") + 1, remedy=FETCH_AGAIN) from error
     return bytes(content)
@@ -60,12 +63,13 @@ def sha256_of_member(path: Path, member: str) -> str:
     return hashlib.sha256(read_bytes(path, member)).hexdigest()
 
 
-def decoded(path: str | PathLike[str], raw: bytes) -> str:
-    """Bytes decoded as UTF-8; raises InputError with the line of the first invalid byte."""
+def decoded(path: str | PathLike[str], raw: bytes, *, first: int = 1) -> str:
+    """Bytes decoded as UTF-8; raises InputError with the line of the first invalid byte. ``first`` is the number of
+    their first line in the file."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = first + raw.count(b"\n", 0, error.start)
         reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason}){_looks_like(raw)}"
         raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
 

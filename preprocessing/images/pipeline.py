@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.corpora import CorpusFiles
 from preprocessing.images.data import ImageData, ImageSplit
 from preprocessing.pipeline.card import label_counts
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
@@ -45,6 +46,9 @@ class ImagePipeline(Pipeline[ImageData, ImageResult]):
     """A pipeline for images. Its card has no units besides rows. ``splits``: {split: {rows, labels: {label: rows}}};
     facts: ``heights`` and ``widths`` {split: profile} of the decoded files, ``channels`` {mean, std} of the
     normalization."""
+
+    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
+        return super().files(f"sample {self.name}" if corpus == "sample" else corpus)
 
     def empty(self) -> ImageData:
         return ImageData()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from preprocessing.errors import check_choice
 from preprocessing.pipeline import card
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -109,6 +110,9 @@ class LimitSentences(Step[Data]):
     max_sentences: int | None = None
     max_words: int | None = None
     overlong: str = "cut"
+
+    def __post_init__(self) -> None:
+        check_choice("overlong", self.overlong, OVERLONG)
 
     @property
     def rule(self) -> str:

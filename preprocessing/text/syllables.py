@@ -16,8 +16,8 @@ from preprocessing.text.vocabulary import PADDING_ID, Vocabulary
 class Spelling:
     """The vocabulary of syllables (characters) of tokens.
 
-    In ``syllables`` a character is as frequent as the tokens that contain it; ``width`` is the number of syllables of a
-    token: longer tokens are cut, shorter ones padded.
+    The frequency of a character in ``syllables`` counts each time that it occurs in a token; ``width`` is the number of
+    syllables of a token: longer tokens are cut, shorter ones padded.
     """
 
     syllables: Vocabulary

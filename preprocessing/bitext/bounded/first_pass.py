@@ -14,7 +14,7 @@ from preprocessing.bitext.bounded.chunks import Chunk
 from preprocessing.bitext.bounded.shards import Shards, packed
 from preprocessing.bitext.data import SIDES
 from preprocessing.bitext.reading import empty_side
-from preprocessing.corpora.reading import CRLF, FETCH_AGAIN, UNIX_LINES, check_text
+from preprocessing.corpora.reading import CRLF, UNIX_LINES, check_text, decoded
 from preprocessing.errors import InputError
 from preprocessing.text.normalization import loose_key, normalizer
 from preprocessing.text.parallel import tokenize_texts
@@ -66,12 +66,7 @@ class FirstPass:
         if b"\r\n" in raw and not chunk.collection.carriage_returns:
             line = chunk.first + raw.count(b"\n", 0, raw.index(b"\r\n"))
             raise InputError(path, CRLF, line=line, remedy=UNIX_LINES)
-        try:
-            lines = raw.decode("utf-8").split("\n")[:-1]
-        except UnicodeDecodeError as error:
-            line = chunk.first + raw.count(b"\n", 0, error.start)
-            reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason})"
-            raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
+        lines = decoded(path, raw, first=chunk.first).split("\n")[:-1]
         if max(map(len, lines)) > self.longest:
             line = next(number for number, text in enumerate(lines) if len(text) > self.longest)
             reason = f"a sentence of {len(lines[line])} characters, at most {self.longest} are allowed"

@@ -143,6 +143,8 @@ def test_the_predicted_position_is_trained_by_its_gaussian() -> None:
     assert before.argmax() == 4 and after.argmax() in (1, 2)
 
 
-def test_a_window_of_one_token_is_refused() -> None:
+def test_a_window_that_is_too_small_is_refused() -> None:
     with pytest.raises(UsageError, match="radius must be 1 or more, not 0"):
         PredictiveAttention(DotScore(), 0, UNITS)
+    with pytest.raises(UsageError, match="radius must be 0 or more, not -1"):
+        MonotonicAttention(DotScore(), -1)

@@ -28,9 +28,10 @@ UNITS, IN, CONTEXT, MEMORY, STEPS, BATCH = 3, 4, 5, 6, 2, 2
 # --- steps of a sequence ---
 
 
+@pytest.mark.parametrize("shape", [(4,), (2, 4)])
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_each_step_is_one_slice_of_the_sequence_eager_and_as_symbols(steps: int) -> None:
-    sequence = normal(3, steps, 4)
+def test_each_step_is_one_slice_of_the_sequence_eager_and_as_symbols(steps: int, shape: tuple[int, ...]) -> None:
+    sequence = normal(3, steps, *shape)
     eager = unstack(nd, array(sequence), steps)
     symbols = unstack(mx.sym, mx.sym.var("sequence"), steps)
     assert len(eager) == len(symbols) == steps

@@ -139,6 +139,12 @@ def test_an_order_below_one_is_refused() -> None:
         KneserNey(order=0, vocabulary_size=3, first=FIRST, text=None)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_text_without_words_is_refused(order: int) -> None:
+    with pytest.raises(UsageError, match="the text has no words to count"):
+        KneserNey(order=order, vocabulary_size=3, first=FIRST, text=np.array([], np.int64))
+
+
 @pytest.mark.parametrize("word", [-1, 23])
 def test_a_word_outside_the_vocabulary_is_refused(word: int) -> None:
     model = counted(zipf(200, 23), 3, 23)

@@ -75,3 +75,13 @@ def test_a_text_without_tokens_is_refused() -> None:
     ids, bag, bag_length, _ = inputs()
     with pytest.raises(ValueError, match="sequence 1 has 0 tokens"):
         wide_and_deep()(ids, bag, bag_length, array([4, 0], "float32"))
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize(("length", "message"), [(0, "sequence 1 has 0 tokens"), (9, "sequence 1 has 9 tokens")])
+def test_a_bag_of_a_wrong_size_is_refused(hybridized: bool, length: int, message: str) -> None:
+    ids, bag, _, valid_length = inputs()
+    model = wide_and_deep()
+    model.hybridize(hybridized)
+    with pytest.raises(ValueError, match=message):
+        model(ids, bag, array([3, length], "float32"), valid_length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from itertools import pairwise
 
 import pytest
@@ -99,7 +100,16 @@ def test_a_recipe_is_serialisable_and_immutable() -> None:
         recipe.epochs = 4  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["epochs", "patience"])
-def test_a_recipe_trains_something(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} must be 1 or more, not 0"):
-        Recipe(**{"epochs": 3, "batch_size": 8, "learning_rate": 1.0, name: 0})
+@pytest.mark.parametrize(
+    ("name", "value", "must"),
+    [
+        *((name, 0, "must be 1 or more, not 0") for name in ("epochs", "patience", "batch_tokens")),
+        *(("learning_rate", value, "must be finite, and 0 or more") for value in (-1.0, math.inf, math.nan)),
+        ("warmup_steps", -5, "must be finite, and 0 or more, not -5"),
+        ("weight_decay", -1.0, "must be finite, and 0 or more, not -1.0"),
+        ("beta2", 1.0, "must be 0 or more and below 1, not 1.0"),
+    ],
+)
+def test_a_value_with_which_nothing_can_be_trained_is_refused(name: str, value: float, must: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} {must}"):
+        Recipe(**{"epochs": 3, "batch_size": 8, "learning_rate": 1.0, name: value})

@@ -163,6 +163,7 @@ NOT_UTF_8 = ("train.de", b"a\n" * 49 + b"\xff\n" + b"a\n" * 150, r"train\.de, li
     [
         (*NOT_UTF_8, 1),
         (*NOT_UTF_8, 2),
+        ("train.en", b"a\n" * 60 + "가나\n".encode("cp949") + b"a\n" * 139, r"line 61: .* it looks like CP949", 1),
         ("train.de", b"a\n" * 30, r"train\.en, line 31: 200 lines, but train\.de has 30: they are not parallel", 1),
         ("train.en", b"a\n" * 60 + b" \n" + b"a\n" * 139, r"train\.en, line 61: the en side is empty", 1),
         ("train.en", b"a\n" * 60 + b"x\r\n" + b"a\n" * 139, r"train\.en, line 61: Windows line endings", 1),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import lzma
+import os
 import tarfile
 import tracemalloc
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -167,3 +171,17 @@ def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> N
         with pytest.raises(InputError) as error:
             read_bytes(path)
         assert str(error.value) == f"{path}: cannot be read ({reason}); name a file that you may read"
+
+
+def test_only_a_compressed_file_can_be_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that cannot be read does not mean that the file must be fetched again."""
+
+    @contextmanager
+    def failing(path: Path, member: str | None = None) -> Iterator[None]:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+        yield
+
+    monkeypatch.setattr(reading, "unpacked", failing)
+    for name, message in (("a.txt", r"cannot be read \(Input/output error\)"), ("a.gz", "truncated or damaged")):
+        with pytest.raises(InputError, match=message):
+            read_bytes(tmp_path / name)
