@@ -224,8 +224,8 @@ REPRODUCTION = Reproduction(
         "Unlike in the paper, RNNsearch gets worse on long sentences. Our test is harder: joined captions are longer "
         "than almost all sentences in training, the paper's are not. With three captions joined, BLEU falls from 38.1 "
         "and 37.7 to 15.3 and 16.4 (`rnnsearch`, seeds 1 and 2), from 37.0 to 17.9 (`search-all`, mean of three seeds) "
-        "and from 25.7 to 7.8 (`encdec-all`, mean of three). The translations of RNNsearch are too short, those of "
-        "RNNencdec hardly: in the same order, they have 0.68 and 0.77, 0.91 and 0.96 of the length of the references. "
+        "and from 25.7 to 7.8 (`encdec-all`, mean of three). Translations of the joined captions are shorter than the "
+        "references: in the same order, they have 0.68 and 0.77, 0.91, and 0.96 of their length. "
         "RNNencdec loses more BLEU than RNNsearch as single captions get longer (`length-captions`), as in the paper's "
         "Figure 2. When captions are joined, it loses a larger share of its BLEU (`length-share`); whether it also "
         "loses more points is open (`length`).",

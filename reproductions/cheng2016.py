@@ -238,12 +238,12 @@ REPRODUCTION = Reproduction(
     pages=(reading_page(TITLE, "sst5-lstmn"),),
     notes=(
         "With a tape of 3 states, intra-attention lowers the mean test perplexity by 0.15, less than the seeds differ. "
-        "On validation its mean is worse at every epoch, by 0.6 points at the end (1.0 and 0.2 by seed). `perplexity` "
-        "(inconclusive) and `recent` (supported) were about `lstmn` until it was scored; they wait for `lstmn-20`, "
-        "since 3 states do not test long memories.",
+        "On validation, its mean is higher (worse) at every epoch, by 0.6 after the last (1.0 and 0.2 by seed). "
+        "`perplexity` (inconclusive) and `recent` (supported) were about `lstmn` until it was scored; they wait for "
+        "`lstmn-20`, since 3 states do not test long memories.",
         "The rows compare both under one recipe, not each at its best. In short runs, SGD brought the LSTM to a "
         "validation perplexity of 121 in three epochs, for which this recipe needs eight, and was worse than Adam for "
-        "the LSTMN: the recipe may favour the LSTMN. Six epochs without dropout were scored first.",
+        "the LSTMN: the recipe may favour the LSTMN. The first recipe had six epochs without dropout.",
         "On sentiment, with a tape that holds the whole sentence, no difference between the networks is shown, and "
         "both are about as good as the bigrams of `joulin2016` (no claim).",
     ),

@@ -105,8 +105,8 @@ REPRODUCTION = Reproduction(
         "does not show convergence. Before, they had 8 epochs and one seed, and were scored: `encdec-small` had 29.83 "
         "BLEU, `start-only` 14.95, `plain-readout` 24.74; both claims were supported. The epochs were doubled after "
         "this reading of the test split.",
-        "Networks that receive the source in their initial state only learn faster with embeddings of a variance of 1 "
-        "(`sutskever2014`), which these do not have: another initialisation may change the effect of `everywhere`. The "
+        "A network that sees the source only through its initial state learns faster if its embeddings have a variance "
+        "of 1 at first (`sutskever2014`). Those here do not: with it, the effect of `everywhere` might differ. The "
         "seeds of `start-only` differ most, with 26.02, 23.15 and 21.03 BLEU.",
         "The reset gate is applied elsewhere than in the paper: in the encoder after the product with the state, in "
         "the decoder before it and to the state only.",

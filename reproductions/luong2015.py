@@ -240,8 +240,8 @@ REPRODUCTION = Reproduction(
         "Global attention (location) is the largest step, as in the paper: +15.1 BLEU (there +2.8). Dropout costs 1.9 "
         "BLEU here (8 epochs of a small network). With global attention, dot is better than general by 1.39 BLEU "
         "(there 1.3); no local attention is better than global (dot). `concat`, the best of the smaller "
-        "systems, has the worst perplexity in the paper. `unknown` can hardly fail: no reference has the unknown "
-        "token. Before Table 4 was trained again, it was measured on `feed`: +0.46.",
+        "systems, has the worst perplexity in the paper. `unknown`, of `local-p-general`, can hardly fail: no "
+        "reference has the unknown token. Before Table 4 was trained again, it was of `feed`: +0.46.",
     ),
     figures=(
         bleu_by_length("base", "reverse", "dropout", "location", "feed"),

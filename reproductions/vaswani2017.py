@@ -48,7 +48,7 @@ MARGIN = 0.5  # BLEU points that count as level; chosen before anything was trai
 AS_GOOD = f"Learned positions are at most {MARGIN} BLEU points worse than sinusoids"
 NOUN = "A head of the encoder attends from an article to its noun rather than to the second word after it"
 ALONE = "The Transformer is better than RNNsearch with as many parameters"
-ON_WMT = "the paper's row ({0.system}: {0.value}) is of larger networks, on WMT'14, more than a hundred times the text"
+ON_WMT = "stands for the paper's row {0.system} ({0.value}), whose networks are larger, on a hundred times the text"
 SMOOTHING = "Label smoothing raises"
 FASTER = "The Transformer reaches RNNsearch's BLEU in less time"
 
@@ -229,9 +229,9 @@ REPRODUCTION = Reproduction(
         "Learned positions are worse than sinusoids by 0.93 BLEU; whether by more than the margin is open. The rows of "
         "Table 3 have not converged: `epochs-28` has 0.9 BLEU more than `small` (seed 1). The paper's effects are "
         "those of 8 heads against 1, keys of 64 against 16, 6 layers against 2 and 512 units against 256.",
-        "Processor minutes of `transformer` and `rnnsearch`: 63 and 38 with seed 3, side by side; with seeds 1 and 2, "
-        "beside other work, 92 and 93, and 100 and 100. `time` was supported with these, inconclusive with a first "
-        "training of seed 3, whose Transformer took 148; the minutes per epoch of a second one are used for all seeds. "
+        "Processor minutes with seed 3, both side by side: `transformer` 63, `rnnsearch` 38; with seeds 1 and 2, "
+        "beside other work: 92 and 93, 100 and 100. `time` was supported with these two, inconclusive with a first "
+        "training of seed 3 (`transformer` 148). The minutes per epoch of its second training are used for all seeds. "
         "Epochs differ: 36 and 28 (Korean: 48, 18). Most Korean text is machine translation.",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "

@@ -210,14 +210,15 @@ REPRODUCTION = Reproduction(
         "METEOR was changed after test had been scored: it was the mean of the scores of captions, 1.3 to 1.6 higher.",
         "Until test had been scored, `hard-2` to `hard-4` were one claim, on the smallest of the three differences: "
         "that of `hard-2` with seeds 1 and 2, of `hard-3` with seed 3.",
-        "That attention finds the object that a noun names is measured against random attention (`points-random`, "
-        "added after test was scored): +0.72, -0.27 and +2.09 points by seed. Claims against the weights of nouns in "
-        "other images were withdrawn, though one was supported: random attention, too, is above these, at +1.93, +2.87 "
-        "and +0.21 points, perhaps because a network names what its weights happen to show. Against equal weights "
-        "(`raises`) random attention is at -3.57, -2.27 and -4.88 points, hard attention at -0.78, -13.82 and -17.99, "
-        "and soft attention without the penalty at +0.32, +4.26 and +2.32: `raises` is about `soft` only. These claims "
-        "cover 44 words that are mapped to classes of ImageNet; of `soft`, 507 to 519 of 1 000 captions have one, and "
-        "38 to 40 % of these nouns are dog or dogs.",
+        "Whether attention finds the object that a noun names: the features are pooled by the noun's weights, and the "
+        "probability of its ImageNet class is read. It is compared with two references. First, the weights of nouns in "
+        "other images, of soft minus random attention (`points-random`, added after test was scored): +0.72, -0.27 and "
+        "+2.09 points by seed. Claims on this reference without random attention were withdrawn, though one was "
+        "supported: random attention, too, is above it, at +1.93, +2.87 and +0.21 points, perhaps because a network "
+        "names what its weights happen to show. Second, equal weights: there (`raises`) random attention is at -3.57, "
+        "-2.27 and -4.88 points, hard attention at -0.78, -13.82 and -17.99, and soft attention without the penalty at "
+        "+0.32, +4.26 and +2.32: `raises` is about `soft` only. 44 words are mapped to classes of ImageNet; of `soft`, "
+        "507 to 519 of 1 000 captions have one, and 38 to 40 % of these nouns are dog or dogs.",
         "How diffuse attention is: in six example captions of each seed (the figures show one seed), the mean over "
         "words of the exponential of the entropy of the weights is 48.4 of 49 positions for `soft`, 41.2 for "
         "`soft-free`, 31.2 for `hard` and 13.3 for `random`.",

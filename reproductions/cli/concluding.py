@@ -18,29 +18,30 @@ if TYPE_CHECKING:
 
 
 def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
-    """Write the results, figures and pages of scored networks and print the table. Networks that earlier commands
-    scored are included, unless the results are published."""
+    """Write the results, figures and pages of scored networks, with those that earlier commands scored, and print the
+    table. Only these networks are published."""
     from reproductions.protocol import conclude, papers, publishing, runner
     from reproductions.protocol.runs import Outcome, in_order
     from reproductions.protocol.tables import sample_warning, terminal_tables
 
     started = time.time()
     reproduction, preset, first = papers.load(chosen.paper), chosen.preset, chosen.runs[0]
-    others = [] if publish else runner.scored_before(preset, chosen.runs)
-    outcomes = [*outcomes, *map(Outcome.of, others)]
-    outcomes = in_order([*outcomes, *runner.combine_all(preset, [*chosen.runs, *others])], preset.names)
-    result = _result(chosen, outcomes, started)
+    others = runner.scored_before(preset, chosen.runs)
+    combined = runner.combine_all(preset, [*chosen.runs, *others])
+    together = in_order([*outcomes, *map(Outcome.of, others), *combined], preset.names)
+    result = _result(chosen, together, started)
     result.write(first.root / "results.json")
     files = {"results": first.root / "results.json"}
-    drawn = conclude.draw_figures(reproduction, preset, outcomes, first.root / "figures")
+    drawn = conclude.draw_figures(reproduction, preset, together, first.root / "figures")
     files |= {f"figure, {title}": path for title, path in drawn.items()}
-    files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
+    files |= conclude.write_pages(reproduction, preset, together, first.root)
     if publish:
+        new = in_order([*outcomes, *runner.combine_all(preset, chosen.runs)], preset.names)
         with papers.locked_results(chosen.paper):
             if chosen.variants or chosen.seeds:
-                outcomes = publishing.with_published(chosen.paper, preset, outcomes)
-                result = _result(chosen, outcomes, started)
-            publishing.publish(chosen.paper, preset, outcomes, result)
+                new = publishing.with_published(chosen.paper, preset, new)
+            result = _result(chosen, new, started)
+            publishing.publish(chosen.paper, preset, new, result)
         files["published results"] = papers.results_path(chosen.paper, preset.name)
     Console(markup=False).print(terminal_tables(reproduction, preset, result))
     for title, path in files.items():

@@ -139,7 +139,7 @@ def score(
     if not chosen.preset.on_sample and not chosen.preset.own:
         # Recorded before the test split is read, so that no reading can go unrecorded.
         if unscored:
-            print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
+            print(f"{len(unscored)} readings of the test split recorded: {readings.record(paper, unscored)}")
         if publish and (earlier := readings.unrecorded(paper, chosen.runs)):
             readings.append(paper, earlier, "Some trainings were scored before their reading was recorded.")
     outcomes = runner.score_all(chosen.runs, jobs=jobs or runner.default_jobs(profile))

@@ -8,7 +8,7 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
-from reproductions.protocol.runs import Outcome, published_outcomes
+from reproductions.protocol.runs import RESTORE, Outcome, published_outcomes
 from reproductions.protocol.task import Variant
 
 
@@ -23,9 +23,18 @@ def variant_named(preset: Preset, name: str) -> Variant[Any]:
 
 
 def published(name: str) -> list[Outcome]:
-    """The published outcomes of a system of another paper; none for a name without a paper."""
+    """The published outcomes of a system of another paper; none for a name without a paper.
+
+    Raises:
+        UsageError: if that paper has a table, but its outcomes are missing.
+    """
     paper, _, variant = name.rpartition("/")
-    return published_outcomes(papers.outcomes_folder(paper), [variant]) if paper else []
+    if not paper:
+        return []
+    folder = papers.outcomes_folder(paper)
+    if not folder.exists() and papers.results_path(paper, "cpu").exists():
+        raise UsageError(f"{folder}: is missing, or being published; run again after that, or {RESTORE}")
+    return published_outcomes(folder, [variant])
 
 
 def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -> Groups:

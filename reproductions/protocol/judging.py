@@ -212,7 +212,9 @@ def power(claim: JudgedClaim, effect: float) -> int | None:
         UsageError: if the deviation over seeds is not known, or if nothing in the systems is random.
     """
     if claim.seed_deviation == 0.0 and len(claim.per_seed) < 2:
-        raise UsageError(f"claim {claim.id}: its systems have no random part, so seeds do not matter")
+        raise UsageError(
+            f"claim {claim.id}: its systems have no random part, so seeds do not matter; choose another claim"
+        )
     if claim.seed_deviation is None:
         raise UsageError(f"claim {claim.id}: its deviation over seeds is not known; train two seeds or more")
     low, high = claim.ci95_items

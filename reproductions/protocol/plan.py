@@ -13,7 +13,7 @@ from reproductions.protocol.preparing import networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import trained_as_declared
-from reproductions.protocol.runs import SAMPLE, Run, training_of
+from reproductions.protocol.runs import RESTORE, SAMPLE, Run, training_of
 
 
 def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
@@ -92,7 +92,7 @@ def _published_otherwise(run: Run) -> bool:
     directory = papers.outcome_folder(run.paper, run.variant, run.seed)
     if run.preset != "cpu" or not directory.exists():
         return False
-    return not trained_as_declared(papers.load(run.paper).preset("cpu").variant(run.variant), directory)
+    return not trained_as_declared(papers.load(run.paper).preset("cpu"), run.variant, directory, RESTORE)
 
 
 def _count(number: int, singular: str, plural: str = "") -> str:

@@ -16,12 +16,14 @@ from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import preset_of
 from reproductions.protocol.manifest import Training, environment, inputs, of_outcomes, pipelines
+from reproductions.protocol.models import trained_directory
+from reproductions.protocol.preparing import prerequisite
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.results_page import results_readme, results_readme_path
 from reproductions.protocol.runner import trained_as_declared
-from reproductions.protocol.runs import Outcome, Run, in_order, published_outcomes, training_of
+from reproductions.protocol.runs import RESTORE, Outcome, Run, in_order, published_outcomes, training_in, training_of
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
@@ -82,13 +84,18 @@ def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None
     """Check that trained runs can be in one table with other trainings, before they read the test split.
 
     Raises:
-        UsageError: if one was trained with other settings than its variant has now, if they were trained in several
-            environments, or those of one variant on different files, from different pretrained networks or on
-            differently prepared data.
+        UsageError: if one was trained with other settings than its variant has now, or from another pretrained network
+            than the one that is here; if they were trained in several environments; or if those of one variant were
+            trained on different files, from different pretrained networks or on differently prepared data.
     """
     for run in runs:
-        if not trained_as_declared(preset_of(run).variant(run.variant), run.directory):
+        if not trained_as_declared(preset_of(run), run.variant, run.directory):
             reason = f"trained with other settings or another recipe than {run.variant} has now"
+            raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
+        source = prerequisite(run)
+        network = trained_directory(source) if source else None
+        if network and training_in(network)["parameters_sha256"] != training_of(run)["corpora"]["pretrained"]:
+            reason = f"started from another network than {network} holds now"
             raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
     trained = [*map(_of, runs), *others]
     environment(trained)
@@ -120,6 +127,10 @@ def _check_repeatable(trained: Sequence[Training]) -> None:
         if "divisions" in training.record:
             reason = "was continued with other workers, pieces or device, so its result cannot be repeated"
             raise UsageError(f"{training.directory}: {reason}; train it again (--overwrite)")
+        if "scored_environment" in training.record:
+            reason = "was scored in another environment than it was trained in"
+            remedy = "score it again where it was trained, or train it again (--overwrite)"
+            raise UsageError(f"{training.directory}: {reason}; {remedy}")
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
@@ -138,7 +149,9 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
 def _check_settings(preset: Preset, published: Sequence[Outcome]) -> None:
     """Refuse published outcomes of trainings whose settings differ from the current ones."""
     for outcome in published:
-        if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):
+        if outcome.is_ensemble:
+            continue
+        if not trained_as_declared(preset, outcome.variant, outcome.directory, RESTORE):
             raise UsageError(
                 f"{outcome.directory}: published with other settings than {outcome.variant} has now; train "
                 f"{outcome.variant} again, and score it together with these variants"

@@ -77,6 +77,15 @@ def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     return path
 
 
+def record(paper: str, runs: Sequence[Run]) -> Path:
+    """Record a reading by each of these trained runs; a note says that some have read the test split before. Arguments
+    and errors as for :func:`append`."""
+    first = unrecorded(paper, runs)
+    if again := [run for run in runs if run not in first]:
+        append(paper, again, "Some trainings were scored again.")
+    return append(paper, first) if first else record_path(paper)
+
+
 def summary(readings: Sequence[Reading], trained: Mapping[str, str]) -> list[str]:
     """State how often the test split was read for a table, in one sentence, followed by the notes of the readings.
 
@@ -101,5 +110,5 @@ def summary(readings: Sequence[Reading], trained: Mapping[str, str]) -> list[str
 
 def unrecorded(paper: str, runs: Sequence[Run]) -> list[Run]:
     """The trained runs among these of which no reading is recorded."""
-    recorded = {reading.parameters_sha256 for reading in read_readings(paper)}
-    return [run for run in runs if training_of(run)["parameters_sha256"] not in recorded]
+    recorded = {(one.variant, str(one.seed), one.parameters_sha256) for one in read_readings(paper)}
+    return [run for run in runs if (run.variant, str(run.seed), training_of(run)["parameters_sha256"]) not in recorded]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
@@ -161,6 +162,10 @@ def _on_differences(result: Result) -> list[str]:
     ]
 
 
+NO_PARAMETERS = hashlib.sha256().hexdigest()
+"""SHA-256 of the parameters of systems that have none, which are not the same for that."""
+
+
 def _trained_twice(result: Result) -> list[str]:
     """A paragraph on the trainings that are also in the table of another paper, with the same parameters."""
     elsewhere: dict[str, str] = {}
@@ -172,7 +177,7 @@ def _trained_twice(result: Result) -> list[str]:
     seeds: dict[str, list[str]] = {}
     for label, parameters in result.manifest["parameters_sha256"].items():
         variant, _, seed = label.rpartition("/")
-        if parameters in elsewhere:
+        if parameters in elsewhere and parameters != NO_PARAMETERS:
             seeds.setdefault(f"`{variant}` as `{elsewhere[parameters]}`", []).append(seed)
     if not seeds:
         return []

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -23,8 +22,7 @@ from preprocessing.errors import MissingError
 from reproductions.protocol.preparing import by_stage, networks_to_train_first
 from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, not_trained, read_json, training_of
-from reproductions.protocol.task import Variant
+from reproductions.protocol.runs import CONFIG, OUTCOME, REPLACE, Outcome, Run, not_trained, read_json, training_of
 from reproductions.protocol.training import combine
 
 
@@ -210,7 +208,10 @@ def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
             run = replace(first, variant=variant.name, seed=int(seed)) if seed.isdigit() else None
             if run is None or run in runs or not run.is_trained:
                 continue
-            as_these = trained_as_declared(variant, run.directory) and training_of(run)["environment"] == environment
+            as_these = (
+                trained_as_declared(preset, variant.name, run.directory)
+                and training_of(run)["environment"] == environment
+            )
             if as_these and data.setdefault(variant.name, _data_of(run)) == _data_of(run):
                 others.append(run)
     return others
@@ -222,12 +223,25 @@ def _data_of(run: Run) -> tuple[str, dict[str, str]]:
     return record["pipeline"], record["corpora"]
 
 
-def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:
-    """Whether the run in a folder was trained with the current settings and recipe of its variant."""
-    declared = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
-    config = read_json(directory / CONFIG)
-    known = {name: config.get(name) for name in declared} if isinstance(config, dict) else None
-    return bool(known == json.loads(json.dumps(declared)))
+def trained_as_declared(preset: Preset, name: str, directory: Path, remedy: str = REPLACE) -> bool:
+    """Whether the run in a folder was trained with the current task, settings and recipe of a variant, and from a
+    pretrained network if the variant has one.
+
+    Raises:
+        UsageError: if its configuration is missing or damaged; the message ends with ``remedy``.
+    """
+    variant = preset.variant(name)
+    declared = {
+        "task": preset.task(name).name,
+        "settings": variant.settings.as_json(),
+        "recipe": variant.recipe.as_json(),
+    }
+    config = read_json(directory / CONFIG, remedy)
+    if not isinstance(config, dict) or not isinstance(config.get("corpora"), dict):
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {remedy}")
+    known = {name: config.get(name) for name in declared}
+    is_pretrained = "pretrained" in config["corpora"]
+    return known == json.loads(json.dumps(declared)) and is_pretrained == (variant.pretrained is not None)
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:

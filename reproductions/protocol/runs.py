@@ -34,12 +34,14 @@ SAMPLE = "sample"
 REPLACE = "replace the run (--overwrite), or copy the network again"
 """What to do if the configuration of a run is damaged: a run cannot be resumed without it."""
 
+RESTORE = "restore it from the repository"
+"""What to do if a published file is damaged."""
+
 _COMMON = {"history", "train_seconds", "parameters", "parameters_sha256"}
 _COMMON |= {"corpus", "corpora", "pipeline", "commit", "environment"}
 _RECORD, _TRAINING = {"metrics", *_COMMON}, {"best_epoch", "selected_by", *_COMMON}
 _AGAIN = "delete it and run again with --resume"
 _SCORE_AGAIN = "score it again (gluon-attn score)"
-_RESTORE = "restore it from the repository"
 _KEPT = (CONFIG, OUTCOME, "predictions.npz", "examples.json")
 
 
@@ -146,7 +148,7 @@ class Outcome:
         Raises:
             UsageError: if the file is missing or damaged.
         """
-        path, remedy = directory / OUTCOME, _RESTORE if is_published else f"delete it and {_SCORE_AGAIN}"
+        path, remedy = directory / OUTCOME, RESTORE if is_published else f"delete it and {_SCORE_AGAIN}"
         record = read_json(path, remedy)
         if not isinstance(record, dict) or not record.keys() >= _RECORD:
             raise UsageError(f"{path}: damaged (no outcome of a run); {remedy}")
@@ -208,7 +210,7 @@ class Outcome:
 
     @property
     def _remedy(self) -> str:
-        return _RESTORE if self.is_published else f"delete it and the {OUTCOME} next to it, and {_SCORE_AGAIN}"
+        return RESTORE if self.is_published else f"delete it and the {OUTCOME} next to it, and {_SCORE_AGAIN}"
 
     def publish(self, root: Path) -> None:
         """Copy the files that may be published below a folder of outcomes: no parameters and no corpus texts."""

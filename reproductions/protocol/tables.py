@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
@@ -68,6 +69,7 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
             continue
         of_corpus: dict[tuple[str, str], list[Line]] = {}
         published, theirs = papers.load(paper).preset(preset.name), Result.read(path)
+        _check_variants(path, theirs, published)
         for line in lines_of(published, theirs, reproduction.table_columns):
             key = (_corpus(published, line), line.row.metric)
             if key in corpora and variant in ("", line.name):
@@ -75,6 +77,13 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         chosen = (each[0] if variant else _best_on_validation(each, theirs) for each in of_corpus.values())
         lines += [replace(line, name=f"{paper} {line.name}", elsewhere=True) for line in chosen if line]
     return lines
+
+
+def _check_variants(path: Path, result: Result, preset: Preset) -> None:
+    """Refuse the table of another paper that has variants which its script no longer declares."""
+    if unknown := sorted({row.variant for row in result.rows} - set(preset.names)):
+        remedy = f"publish it again first: gluon-attn publish {result.paper}"
+        raise UsageError(f"{path}: has {', '.join(unknown)}, which preset {preset.name} does not declare; {remedy}")
 
 
 def _best_on_validation(lines: Sequence[Line], result: Result) -> Line | None:

@@ -288,7 +288,8 @@ class Task(ABC, Generic[SettingsT, DataT]):
         Raises:
             UsageError: if this task cannot use the pretrained network.
         """
-        raise UsageError(f"{pretrained.variant.name}: {self.name} cannot be initialised from a pretrained network")
+        reason = f"{self.name} cannot be initialised from a pretrained network"
+        raise UsageError(f"{pretrained.variant.name}: {reason}; remove `pretrained` from the variant")
 
     @abstractmethod
     def objective(self, settings: SettingsT, recipe: Recipe, data: DataT) -> Objective:
@@ -308,7 +309,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
         Raises:
             UsageError: if this task has no ensembles.
         """
-        raise UsageError(f"{self.name} has no ensembles")
+        raise UsageError(f"{self.name} has no ensembles; remove them from the reproduction")
 
     @abstractmethod
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:

@@ -174,7 +174,7 @@ def _continued(directory: Path, commit: str, environment: str, division: dict[st
     path = directory / PROCESSES
     before: Any = {"commit": commit, "environment": environment, "divisions": [division]}
     if path.exists() and (directory / CHECKPOINT).exists():
-        before = read_json(path)
+        before = read_json(path, "replace the run (--overwrite)")
         if not isinstance(before, dict) or not {"commit", "environment", "divisions"} <= before.keys():
             raise UsageError(f"{path}: damaged; replace the run (--overwrite)")
     if before["environment"] != environment:
@@ -233,7 +233,9 @@ def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     print(f"{run.variant}, seed {run.seed}: scoring the test split", flush=True)
     last = Checkpoint(run.directory / CHECKPOINT)
     evaluation = trained.task.evaluate(trained.model, trained.variant.settings, trained.data, last)
-    record = {**training_of(run), "metrics": evaluation.metrics}
+    training, here = training_of(run), environment_digest(trained.data.packages)
+    elsewhere = {} if training["environment"] == here else {"scored_environment": here}
+    record = {**training, **elsewhere, "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
 
 

@@ -19,7 +19,7 @@ from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.preparing import by_stage, networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.runs import RESTORE, Outcome, Run
 
 Compare = Callable[[Outcome], dict[str, bool]]
 """A function that compares an outcome: for each compared item, by name, whether it is the same."""
@@ -125,7 +125,8 @@ def _trained(runs: Sequence[Run], options: Mapping[str, Sequence[str]], jobs: in
     """Train and score runs, each with the options that change bits, by label; those with such options one by one. The
     networks that they start from are trained in the same way, but not scored."""
     for stage in by_stage([*networks_to_train_first(runs), *runs]):
-        how = {run: (tuple(options.get(run.label, ())), run in runs) for run in stage}
+        own = {run for run in stage if run.paper == runs[0].paper}  # labels are those of one paper
+        how = {run: (tuple(options.get(run.label, ())) if run in own else (), run in runs) for run in stage}
         for words, scored in dict.fromkeys(how.values()):
             alike = [run for run in stage if how[run] == (words, scored)]
             count = 1 if words else jobs or runner.default_jobs(alike[0].profile)
@@ -155,11 +156,12 @@ def _with_published(
         raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
     for run in wanted if prepare and preset.name == "cpu" else ():  # only this preset has published outcomes
         directory = papers.outcome_folder(paper, run.variant, run.seed)
-        if directory.exists() and not runner.trained_as_declared(preset.variant(run.variant), directory):
+        if directory.exists() and not runner.trained_as_declared(preset, run.variant, directory, RESTORE):
             reason = f"published with other settings than {run.variant} has now, so a training gives other parameters"
             raise UsageError(f"{directory}: {reason}; name other variants with --variant")
     options: Mapping[str, Sequence[str]] = manifest.get("options", {})
-    if fast := [run.label for run in wanted if "--profile" in options.get(run.label, ())]:
+    first = [run for run in networks_to_train_first(wanted) if run.paper == paper] if prepare else []
+    if fast := [run.label for run in (*first, *wanted) if "--profile" in options.get(run.label, ())]:
         reason = "made in the fast profile, whose bits belong to one machine; name others with --variant"
         raise UsageError(f"{path}: {', '.join(fast)} {reason}")
     for name in dict.fromkeys(run.variant for run in wanted) if prepare else ():

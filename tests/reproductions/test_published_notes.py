@@ -64,12 +64,12 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
     difference = mean_right(att) - mean_right(flat)
     longer, (others, low, high) = difference[cut].mean(), mean_of(difference[~cut], interval=True)
     assert (
-        f"reads the first {words} words: on the {cut.sum():,} longer test reviews".replace(",", " ") in paper.notes[0]
+        f"reads the first {words} words: on the {cut.sum():,} longer test reviews".replace(",", " ") in paper.notes[-1]
     )
-    assert f"HN-ATT is better by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[0]
-    assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[0]
+    assert f"HN-ATT is better by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[-1]
+    assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[-1]
     (whole,) = (claim for claim in results("yang2016")["claims"] if claim["id"] == "hierarchical")
-    assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[0]
+    assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[-1]
 
 
 def test_what_removing_stop_words_may_mean() -> None:
@@ -431,7 +431,7 @@ def test_how_large_the_step_to_global_attention_is() -> None:
     assert max(of[name] for name in of if name.startswith("local-")) < of["dot"]
     assert of["concat"] == max(value for name, value in of.items() if name != "best")
     (before,) = (claim for claim in published_at("fcb4f2d2", "luong2015")["claims"] if claim["id"] == "unknown")
-    assert f"it was measured on `feed`: {before['effect']:+.2f}." in note
+    assert f"it was of `feed`: {before['effect']:+.2f}." in note
 
 
 def test_what_the_higher_learning_rate_gains() -> None:
@@ -455,8 +455,8 @@ def test_how_long_the_transformers_trained() -> None:
         for name in ("transformer", "rnnsearch")
     )
     note = papers.load("vaswani2017").notes[1]
-    assert f"`rnnsearch`: {fast[2]} and {slow[2]} with seed 3, side by side; with seeds 1 and 2" in note
-    assert f", {fast[0]} and {fast[1]}, and {slow[0]} and {slow[1]}. `time`" in note
+    assert f"with seed 3, both side by side: `transformer` {fast[2]}, `rnnsearch` {slow[2]}; with seeds 1 and 2" in note
+    assert f": {fast[0]} and {fast[1]}, {slow[0]} and {slow[1]}. `time`" in note
     (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "time")
     assert claim["verdict"] == "inconclusive" and claim["measure"].endswith("at the minutes per epoch of seed 3")
 
@@ -710,7 +710,7 @@ def test_what_a_short_tape_is_worth() -> None:
     assert gain < min(np.ptp(values) for values in test.values())
     assert behind.min() > 0
     by_seed = (histories["lstmn"] - histories["lstm"])[:, -1]
-    assert f"by {behind[-1]:.1f} points at the end (" in note and len(by_seed) == 2
+    assert f"by {behind[-1]:.1f} after the last (" in note and len(by_seed) == 2
     assert f"({by_seed[0]:.1f} and {by_seed[1]:.1f} by seed)" in note
 
 
@@ -748,7 +748,7 @@ def test_where_random_attention_points() -> None:
     soft, random, hard, free = sides("xu2015", "soft", "random", "hard", "soft-free")
     points = [np.array([images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in side]) for side in (soft, random)]
     note = papers.load("xu2015").notes[3]
-    assert f"random attention, too, is above these, at {by_seed(points[1])} points" in note and points[1].min() > 0
+    assert f"random attention, too, is above it, at {by_seed(points[1])} points" in note and points[1].min() > 0
     assert f"(`points-random`, added after test was scored): {by_seed(points[0] - points[1])} points by seed." in note
     raised = [by_seed([images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in side]) for side in (random, hard, free)]
     assert f"(`raises`) random attention is at {raised[0]} points, hard attention at {raised[1]}, and soft" in note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from mxnet import nd
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import perplexity
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.models.bert import BertForPretraining
 from gluon_attn.models.outputs import PretrainingOutput
 from gluon_attn.training.batching import pad
@@ -161,7 +163,8 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
                 continue
             ids = _encoded(data, text)
             p = _probabilities(trained.model, ids, causal=settings.causal)
-            yield f"{float(np.exp(-np.log(np.maximum(p[np.arange(len(ids)), ids], 1e-30)).mean())):.2f}"
+            of_pieces = np.maximum(p[np.arange(len(ids)), ids], 1e-30)
+            yield f"{perplexity_of(-float(np.log(of_pieces).mean())):.2f}"
 
     def attention_of(
         self, trained: TrainedModel[PretrainingSettings, PretrainingData], text: str, *, beam: int | None = None
@@ -208,7 +211,7 @@ def measure(model: BertForPretraining, settings: PretrainingSettings, data: Pret
 
 def _scores(measured: Measured) -> dict[str, float]:
     scores = {"perplexity": perplexity(measured.likelihood.sum(axis=0))}
-    scores["loss"] = float(np.log(scores["perplexity"]))
+    scores["loss"] = math.log(scores["perplexity"])
     return scores if measured.told is None else scores | {"told": per_cent(measured.told)}
 
 

@@ -96,6 +96,14 @@ def test_a_published_system_of_another_paper_is_compared_without_training(tmp_pa
     assert conclude(ELSEWHERE, REPRODUCTION.preset("smoke"), mine)[1] == []  # nothing is published of the sample
 
 
+def test_a_paper_whose_outcomes_are_missing_is_named(tmp_path: Path, other: Path) -> None:
+    """While it is published, its folder is absent for an instant: the claim must not vanish from the table."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "other.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"other/outcomes: is missing, or being published; run again after that"):
+        conclude(ELSEWHERE, CPU, [finished(tmp_path / "mine", "curved")])
+
+
 def test_a_system_of_another_corpus_is_not_compared(tmp_path: Path, other: Path) -> None:
     finished(tmp_path / "theirs", "straight", corpus="lines").publish(other)
     with pytest.raises(UsageError, match="claim a: other/straight cannot be compared, because the corpora differ"):

@@ -515,8 +515,17 @@ def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
     assert hashes == result.manifest["parameters_sha256"]
 
 
-def test_what_no_training_repeats_is_not_published(toy: str, tmp_path: Path) -> None:
-    one = outcome(tmp_path / "runs", "curved", 1, {"right": np.ones(4, bool)}, asynchronous=True)
-    with pytest.raises(UsageError, match="was trained with --asynchronous, so its result cannot be repeated"):
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"asynchronous": True}, "was trained with --asynchronous, so its result cannot be repeated"),
+        ({"scored_environment": "0" * 64}, "was scored in another environment than it was trained in"),
+    ],
+)
+def test_what_no_training_repeats_is_not_published(
+    record: dict[str, Any], reason: str, toy: str, tmp_path: Path
+) -> None:
+    one = outcome(tmp_path / "runs", "curved", 1, {"right": np.ones(4, bool)}, **record)
+    with pytest.raises(UsageError, match=reason):
         publish(toy, papers.load(toy).preset("cpu"), [one], Result("toy", "cpu", [], [], {}))
     assert not (Path(toy).parent / "results").exists()

@@ -39,6 +39,18 @@ def test_readings_are_appended_in_their_order(toy: str, tmp_path: Path) -> None:
     assert all(one.commit and one.when.endswith("+00:00") and not one.note for one in recorded)
 
 
+def test_a_training_that_is_scored_again_is_recorded_with_a_note(toy: str, tmp_path: Path) -> None:
+    """Its folder was lost, or its first scoring broken off. Systems without parameters all have the same hash."""
+    runs = [run(tmp_path, name, 1, paper=toy, preset="cpu") for name in ("curved", "straight")]
+    for one in runs:
+        outcome(tmp_path, one.variant, 1, paper=toy, preset="cpu", parameters_sha256="e" * 64)
+    readings.record(toy, runs[:1])
+    assert readings.record(toy, runs) == readings.record_path(toy)
+    recorded = [(one.variant, one.note) for one in readings.read_readings(toy)]
+    again = "Some trainings were scored again."
+    assert recorded == [("curved", ""), ("curved", again), ("straight", "")]
+
+
 def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No reading is missing from the record, however scoring ends. Scored runs are not read again."""
     for variant in ("curved", "straight"):

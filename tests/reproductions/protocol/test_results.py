@@ -189,7 +189,18 @@ def test_published_trainings_have_the_declared_settings_and_recipe(paper: str) -
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
     assert trained
     for outcome in trained:
-        assert trained_as_declared(preset.variant(outcome.variant), outcome.directory), outcome.directory
+        assert trained_as_declared(preset, outcome.variant, outcome.directory), outcome.directory
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_published_trainings_start_from_the_published_networks(paper: str) -> None:
+    preset = papers.load(paper).preset("cpu")
+    for outcome in published_outcomes(papers.outcomes_folder(paper), preset.names):
+        source = None if outcome.is_ensemble else preset.variant(outcome.variant).pretrained
+        if source:
+            of, _, variant = source.partition("/")
+            trained = Result.read(papers.results_path(of, "cpu")).manifest["parameters_sha256"]
+            assert outcome.record["corpora"]["pretrained"] == trained[f"{variant}/1"], outcome.directory
 
 
 def test_every_published_paper_can_be_verified_on_the_sample() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from reproductions.protocol.claims import Better
 from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.readings import Reading
+from reproductions.protocol.results_page import NO_PARAMETERS
 from reproductions.protocol.waiting import waiting_claims
 from tests.reproductions.protocol.tabulated import CLAIM, CPU, REPORTED, cells, markdown, publish, result, row, three
 from tests.reproductions.support import judged
@@ -193,6 +194,11 @@ def test_two_values_in_parentheses_are_explained_for_rows_of_other_papers_too(ow
     assert "both values in parentheses" not in markdown(result(*alone), paper)
     publish(replace(result(*three("high")), paper="floor"))
     assert "both values in parentheses" in markdown(result(*alone), paper)
+
+
+def test_systems_without_parameters_are_not_the_same_training(own: Path) -> None:
+    publish(replace(result(*three("high"), parameters_sha256={"high/1": NO_PARAMETERS}), paper="floor"))
+    assert "The same trainings" not in markdown(result(*three("curved"), parameters_sha256={"curved/1": NO_PARAMETERS}))
 
 
 def test_claims_that_cannot_be_measured_are_named() -> None:

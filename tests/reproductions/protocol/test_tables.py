@@ -184,6 +184,13 @@ def test_a_baseline_may_name_one_system_of_its_paper(own: Path) -> None:
     assert named("floor/far") == [], "on another corpus"
 
 
+def test_a_table_with_a_variant_that_its_paper_no_longer_has_is_named(own: Path) -> None:
+    mine = Result.read(papers.results_path("toy", "cpu"))
+    publish(replace(result(*three("low"), *three("gone")), paper="floor"))
+    with pytest.raises(UsageError, match=r"floor\.json: has gone, which preset cpu .*: gluon-attn publish floor"):
+        markdown(mine, papers.load("toy"))
+
+
 def test_on_the_sample_a_baseline_is_on_the_corpus_that_the_sample_stands_for() -> None:
     """All corpora of the sample have one name; the table of NSMC has no network for IMDb below it."""
     paper = papers.load("naver_self_attention")

@@ -168,6 +168,13 @@ def test_a_resumed_training_names_its_commits_and_keeps_its_environment(
     assert trained(one, resume=True).record["commit"] == f"{first.record['commit']}, {'2' * 40}"
 
 
+def test_the_environment_of_scoring_is_recorded_if_it_is_another_one(one: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "scored_environment" not in trained(one).record
+    (one.directory / "outcome.json").unlink()
+    monkeypatch.setattr(training, "environment_digest", lambda _: "0" * 64)
+    assert training.score(one).record["scored_environment"] == "0" * 64
+
+
 def test_all_divisions_of_the_work_of_a_training_are_recorded(one: Run) -> None:
     train(one, resume=False, overwrite=False, pieces=2)
     assert training_of(one)["pieces"] == 2

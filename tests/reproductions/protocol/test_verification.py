@@ -246,6 +246,13 @@ def test_runs_without_published_parameters_are_not_trained(
     assert answer.out == ""
 
 
+def test_a_training_that_starts_from_one_in_the_fast_profile_is_not_repeated(published: str) -> None:
+    """It would be trained in a folder that is not read."""
+    alter(published, options={"curved/1": ["--profile", "fast"]})
+    answer = gluon_attn("verify", published, "--variant", "pretrained")
+    assert "curved/1 made in the fast profile" in answer.refusal and answer.out == ""
+
+
 def test_without_names_what_is_published_is_verified_and_the_rest_is_named(toy: str, tmp_path: Path) -> None:
     publish([run(tmp_path / "runs", "curved", paper=toy)])
     answer = gluon_attn("verify", toy)
