@@ -1,12 +1,13 @@
-"""Split validation documents off the training documents film by film, with the lists of URLs that IMDb comes with.
+"""The film that each document is about, by the lists of URLs that IMDb comes with, and a validation split by film.
 
 Line n of ``train/urls_neg.txt`` is the address of the film that document n of ``train/neg`` is about, and the same with
-``pos``.
+``pos``, and in ``test``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -42,9 +43,8 @@ class SplitByFilm(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         path = context.corpus(self.name).path(PART)
-        films = read_films(path)
         train = data.splits["train"]
-        of_rows = [_film(path, films, row_id) for row_id in train.row_id.tolist()]
+        of_rows = films_of(path, train.row_id.tolist())
         chosen = hash_numbers(of_rows) % self.one_in == 0
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
         for name in ("train", "validation"):
@@ -57,33 +57,41 @@ class SplitByFilm(Step[Data]):
         return data.with_splits(splits), Notes(facts={"films": counts})
 
 
-def read_films(path: Path) -> dict[str, list[str]]:
-    """Read the film of each training document of a folder or archive, by label.
+def films_of(path: Path, row_ids: Sequence[str]) -> list[str]:
+    """The identifier of the film (tt and digits) of each document of a folder or archive, by ids such as
+    ``train/pos/0_9``.
+
+    Raises InputError if a list of URLs is missing or too short, or for the first line without a film.
+    """
+    parts = dict.fromkeys(row_id.partition("/")[0] for row_id in row_ids)
+    films = {part: read_films(path, part) for part in parts}
+    return [_film(path, films, row_id) for row_id in row_ids]
+
+
+def read_films(path: Path, part: str = "train") -> dict[str, list[str]]:
+    """Read the film of each document of the train or test folder of a folder or archive, by label.
 
     Raises InputError if a list is missing, or for the first line without a film.
     """
+    lists = {(part, f"urls_{label}.txt"): label for label in LABELS}
     films: dict[str, list[str]] = {}
-    for name, raw in contents(path, _is_list):
-        label = PurePosixPath(name).stem.removeprefix("urls_")
+    for name, raw in contents(path, lambda name: PurePosixPath(name).parts[-2:] in lists):
         lines = decoded(f"{path}: {name}", raw).splitlines()
         for number, line in enumerate(lines, start=1):
             if _FILM.search(line) is None:
                 raise InputError(f"{path}: {name}", f"line {number} has no film: {line[:60]!r}", remedy=FETCH_AGAIN)
-        films[label] = [matched[1] for line in lines if (matched := _FILM.search(line))]
+        folder, file = PurePosixPath(name).parts[-2:]
+        films[lists[folder, file]] = [matched[1] for line in lines if (matched := _FILM.search(line))]
     for label in LABELS:
         if label not in films:
-            raise InputError(path, f"has no train/urls_{label}.txt", remedy=_REMEDY)
+            raise InputError(path, f"has no {part}/urls_{label}.txt", remedy=_REMEDY)
     return films
 
 
-def _is_list(name: str) -> bool:
-    return PurePosixPath(name).parts[-2:] in {("train", f"urls_{label}.txt") for label in LABELS}
-
-
-def _film(path: Path, films: dict[str, list[str]], row_id: str) -> str:
-    _, label, name = row_id.split("/")
-    number = int(name.partition("_")[0])
-    if number >= len(films[label]):
-        reason = f"train/urls_{label}.txt has {len(films[label])} lines, none for document {number}"
+def _film(path: Path, films: Mapping[str, Mapping[str, list[str]]], row_id: str) -> str:
+    part, label, name = row_id.split("/")
+    number, listed = int(name.partition("_")[0]), films[part][label]
+    if number >= len(listed):
+        reason = f"{part}/urls_{label}.txt has {len(listed)} lines, none for document {number}"
         raise InputError(path, reason, remedy=_REMEDY)
-    return films[label][number]
+    return listed[number]

@@ -87,7 +87,7 @@ def widening(units: int) -> float:
     return float(t.ppf(0.975, units - 1) / norm.ppf(0.975) * np.sqrt(units / (units - 1)))
 
 
-def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estimate:
+def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000, clusters: np.ndarray | None = None) -> Estimate:
     """Mean of per-item values and its 95 % percentile interval over items drawn with replacement.
 
     For a paired comparison of two systems, pass the difference of their scores on each item (Koehn, 2004), so that both
@@ -97,13 +97,27 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
         values: (items,), one number per item.
         seed: seed of the resampling.
         resamples: number of resamples.
+        clusters: (items,), the cluster of each item, any values; whole clusters are drawn, since their items depend on
+            each other: drawn one by one, they would give intervals that are too narrow.
     """
     values = np.asarray(values, dtype=np.float64)
+
+    if clusters is not None:
+        return _bootstrap_of_clusters(values, clusters, seed, resamples)
 
     def resample() -> list[float]:
         return [values[drawn].mean() for drawn in _draws(seed, len(values), resamples)]
 
     return Resampled(float(values.mean()), resample, len(values))
+
+
+def _bootstrap_of_clusters(values: np.ndarray, clusters: np.ndarray, seed: int, resamples: int) -> Estimate:
+    ((sums, sizes),) = in_clusters(np.stack([values, np.ones(len(values))], axis=1)[None], clusters).swapaxes(1, 2)
+
+    def resample() -> list[float]:
+        return [sums[drawn].sum() / sizes[drawn].sum() for drawn in _draws(seed, len(sums), resamples)]
+
+    return Resampled(float(values.mean()), resample, len(sums))
 
 
 def bootstrap_metric(
@@ -162,6 +176,22 @@ def in_blocks(totals: np.ndarray, length: int, fewest: int) -> np.ndarray:
     items = totals.shape[1]
     blocks: np.ndarray = np.add.reduceat(totals, np.arange(0, items, max(1, min(length, items // fewest))), axis=1)
     return blocks
+
+
+def in_clusters(totals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Sums over clusters, for the bootstrap of items that depend on the others of their cluster.
+
+    Args:
+        totals: (runs, items, counts) as in :func:`bootstrap_metric`.
+        clusters: (items,), the cluster of each item, any values.
+
+    Returns:
+        (runs, clusters, counts).
+    """
+    _, numbers = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((len(totals), numbers.max() + 1, totals.shape[2]))
+    np.add.at(sums, (slice(None), numbers), totals)
+    return sums
 
 
 def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_drawn: np.ndarray) -> float:

@@ -9,7 +9,7 @@ import pytest
 
 from preprocessing import documents
 from preprocessing.corpora import locate
-from preprocessing.document_films import read_films
+from preprocessing.document_films import films_of, read_films
 from preprocessing.document_reading import own_documents
 from preprocessing.errors import InputError
 from preprocessing.text.steps import hash_numbers
@@ -64,6 +64,17 @@ def test_the_number_of_a_document_is_its_line_counted_from_0(tmp_path: Path) -> 
     path = folder(tmp_path / "reviews", corpus(line(kept) + line(held_out), line(kept) * 10 + line(held_out)))
     films = read_films(path)
     assert films["neg"] == [kept, held_out] and films["pos"][10] == held_out
+
+
+def test_the_films_of_documents_are_named_by_their_ids(tmp_path: Path) -> None:
+    held_out, kept = chosen_films()
+    files = corpus(line(kept) + line(held_out), line(kept) * 11)
+    files |= {f"test/urls_{label}.txt": line(held_out).encode() * 20 for label in ("neg", "pos")}
+    path = folder(tmp_path / "reviews", files)
+    assert films_of(path, ["train/neg/1_2", "test/pos/0_9", "train/pos/0_9"]) == [held_out, held_out, kept]
+    del files["test/urls_pos.txt"]
+    with pytest.raises(InputError, match=r"has no test/urls_pos\.txt"):
+        films_of(folder(tmp_path / "without", files), ["test/neg/0_1"])
 
 
 @pytest.mark.parametrize(

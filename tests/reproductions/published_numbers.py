@@ -1,8 +1,8 @@
 """Published numbers, computed from the committed predictions by NumPy alone: nothing of the tasks that computed them.
 
 A number is computed here as its row's signature and its claim's measure state it. Intervals are percentiles of 2 000
-resamples of per-item values or 1 000 of sums over items, drawn with ``numpy.random.RandomState`` from the seed that is
-the upper 31 bits of the first four bytes of SHA-256 of ``(0, 'bootstrap')``.
+resamples of per-item values (on IMDb, of films) or 1 000 of sums over items, drawn with ``numpy.random.RandomState``
+from the seed that is the upper 31 bits of the first four bytes of SHA-256 of ``(0, 'bootstrap')``.
 """
 
 from __future__ import annotations
@@ -121,11 +121,16 @@ def ends(values: list[float]) -> tuple[float, float]:
     return low, high
 
 
-def mean_of(values: np.ndarray, *, interval: bool) -> Numbers:
-    """Mean of the values of items, (items,)."""
+def mean_of(values: np.ndarray, *, interval: bool, clusters: np.ndarray | None = None) -> Numbers:
+    """Mean of the values of items, (items,), which are drawn in clusters if there are any, (items,)."""
     mean = float(values.sum() / len(values))
     if not interval:
         return mean, mean, mean
+    if clusters is not None:
+        cut = [values[clusters == each] for each in np.unique(clusters)]
+        sums, counts = np.array([each.sum() for each in cut]), np.array([len(each) for each in cut])
+        drawn = [float(sums[rows].sum() / counts[rows].sum()) for rows in resamples(len(cut), 2_000)]
+        return widened(mean, ends(drawn), len(cut))
     return widened(mean, ends([values[rows].mean() for rows in resamples(len(values), 2_000)]), len(values))
 
 
@@ -230,10 +235,13 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
     each = [arrays(paper, row["variant"], seed) for seed in seeds]
     if kind == ("test", "accuracy"):
         unseen = "does not occur in train" in signature
-        rights = [100.0 * one["right"][~one["seen_in_train"] if unseen else slice(None)] for one in each]
+        counted = ~each[0]["seen_in_train"] if unseen else slice(None)
+        rights = [100.0 * one["right"][counted] for one in each]
+        of_counted = each[0]["cluster"][counted] if "cluster" in each[0] else None
         complete = "the empty ones left out" in signature or " test images, " in signature
         assert signature.startswith(f"{len(rights[0])} test ") and (unseen or complete)
-        return [float(right.mean()) for right in rights], mean_of(np.mean(rights, axis=0), interval=interval)
+        accuracy = mean_of(np.mean(rights, axis=0), interval=interval, clusters=of_counted)
+        return [float(right.mean()) for right in rights], accuracy
     if kind == ("test", "agreement"):
         words = [one["agreement"][one["rare"] if "rare words" in signature else slice(None)] for one in each]
         assert f"nearest words of {len(words[0])} " in signature
@@ -329,7 +337,7 @@ def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: 
         words = first[0]["rare"] if "rare" in metric else slice(None)
         difference = mean_array(first, "agreement") - mean_array(second, "agreement")
         return mean_of(difference[words], interval=interval)
-    return mean_of(mean_right(first) - mean_right(second), interval=interval)
+    return mean_of(mean_right(first) - mean_right(second), interval=interval, clusters=first[0].get("cluster"))
 
 
 def halves(side: list[Arrays]) -> list[np.ndarray]:
@@ -356,6 +364,13 @@ def without_missing(values: np.ndarray) -> np.ndarray:
     return values[~np.isnan(values)]
 
 
+def less_overlap(free: list[Arrays], strict: list[Arrays], *, interval: bool) -> Numbers:
+    """By how much less hops overlap on the second side, in texts that have tokens."""
+    less = mean_array(free, "overlap") - mean_array(strict, "overlap")
+    known, clusters = ~np.isnan(less), free[0].get("cluster")
+    return mean_of(less[known], interval=interval, clusters=None if clusters is None else clusters[known])
+
+
 def unreadable(side: list[Arrays], measure: str) -> np.ndarray:
     return mean_array(side, f"{measure}_best") - mean_array(side, f"{measure}_last")
 
@@ -378,14 +393,15 @@ def share_lost(sums: np.ndarray) -> float:
 
 
 def weights_of(side: list[Arrays], word: str, label: int) -> list[np.ndarray]:
-    """Sum of the weights of a word and its occurrences, in reviews of a class and in the others: (reviews, 4)."""
+    """Sum of the weights of a word and its occurrences, in reviews of a class and in the others: (films, 4)."""
     both = []
     for one in side:
         sums, rows = np.zeros((len(one["label"]), 4)), one[f"rows_of_{word}"]
         column = np.where(one["label"][rows] == label, 0, 2)
         np.add.at(sums, (rows, column), one[f"weights_of_{word}"].astype(np.float64))
         np.add.at(sums, (rows, column + 1), 1)
-        both.append(sums)
+        films = np.unique(one["cluster"])
+        both.append(np.array([sums[one["cluster"] == film].sum(axis=0) for film in films]))
     return both
 
 
@@ -492,7 +508,7 @@ def gap_closes(*groups: list[Arrays], interval: bool) -> Numbers:
 def widest(*groups: list[Arrays], interval: bool) -> Numbers:
     """Accuracy of the best of several systems minus that of the worst."""
     ordered = sorted(map(mean_right, groups), key=np.mean)
-    return mean_of(ordered[-1] - ordered[0], interval=interval)
+    return mean_of(ordered[-1] - ordered[0], interval=interval, clusters=groups[0][0].get("cluster"))
 
 
 def below_half(side: list[Arrays], own: str, other: str, *, interval: bool) -> Numbers:
@@ -596,9 +612,7 @@ for penalty in (0, 10, 20):
         images.allowed_errors(lstm, 0.05), images.error, images.steering_errors(side), **how
     )
 for one in ("nsmc", "imdb"):
-    MEASURED[f"lin2017 overlap-{one}"] = lambda free, strict, **how: mean_of(
-        without_missing(mean_array(free, "overlap") - mean_array(strict, "overlap")), **how
-    )
+    MEASURED[f"lin2017 overlap-{one}"] = less_overlap
 for one in ("bengio2003 alike", "mikolov2013 alike-skip-gram", "mikolov2013 alike-cbow"):
     MEASURED[one] = lambda side, **how: mean_of(mean_array(side, "agreement") - mean_array(side, "chance"), **how)
 

@@ -62,14 +62,33 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
     cut = data.prepared.splits["test"].lengths > words
     att, flat = sides("yang2016", "att", "flat")
     difference = mean_right(att) - mean_right(flat)
-    longer, (others, low, high) = difference[cut].mean(), mean_of(difference[~cut], interval=True)
+    films = att[0]["cluster"][~cut]
+    longer, (others, low, high) = difference[cut].mean(), mean_of(difference[~cut], interval=True, clusters=films)
     assert (
         f"reads the first {words} words: on the {cut.sum():,} longer test reviews".replace(",", " ") in paper.notes[-1]
     )
     assert f"HN-ATT is better by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[-1]
-    assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[-1]
+    assert f"interval over films {low:.2f} to {high:.2f})" in paper.notes[-1]
     (whole,) = (claim for claim in results("yang2016")["claims"] if claim["id"] == "hierarchical")
     assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[-1]
+
+
+@pytest.mark.slow
+def test_how_much_wider_intervals_over_films_are() -> None:
+    """As a note of IMDb has it."""
+    narrower, films = [], set()
+    for paper in ("joulin2016", "lin2017", "yang2016"):
+        note = papers.load(paper).all_notes[0]
+        for row in (row for row in results(paper)["rows"] if (row["corpus"], row["split"]) == ("imdb", "test")):
+            (side,) = sides(paper, row["variant"])
+            films.add(tuple(np.bincount(side[0]["cluster"])))
+            _, low, high = mean_of(mean_right(side), interval=True)
+            if "does not occur" not in row["signature"] and row["metric"] == "accuracy":
+                narrower.append(1 - (high - low) / (row["ci95"][1] - row["ci95"][0]))
+    (sizes,) = films
+    assert f"narrower by {100 * min(narrower):.0f} to {100 * max(narrower):.0f} %" in note
+    assert f"up to {max(sizes)} test reviews of a film" in note
+    assert f"over its {len(sizes):,} test films".replace(",", " ") in note
 
 
 def test_what_removing_stop_words_may_mean() -> None:

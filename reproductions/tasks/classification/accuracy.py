@@ -10,6 +10,19 @@ from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.runs import Outcome, paired
 
+CLUSTER = "cluster"
+"""Name of the array of predictions with the cluster of each test item, if items depend on each other."""
+
+
+def clusters_of(outcomes: Sequence[Outcome]) -> np.ndarray | None:
+    """The cluster of each test item; None if items are independent."""
+    return outcomes[0].predictions.get(CLUSTER)
+
+
+def drawn(items: str, clusters: np.ndarray | None) -> str:
+    """What is drawn in a bootstrap, as claims state it."""
+    return items if clusters is None else f"clusters of {items}"
+
 
 def per_cent(right: np.ndarray) -> float:
     """Share of items that are right, in per cent."""
@@ -37,9 +50,11 @@ def share_right(outcomes: Sequence[Outcome]) -> np.ndarray:
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> Effect:
-    """Difference in accuracy points of the first side minus the second; paired bootstrap over items."""
-    estimate = bootstrap(share_right(better) - share_right(worse), seed=0)
-    return Effect(estimate, "accuracy points", items)
+    """Difference in accuracy points of the first side minus the second; paired bootstrap over items, or over their
+    clusters if the outcomes have any (:data:`CLUSTER`)."""
+    clusters = clusters_of(better)
+    estimate = bootstrap(share_right(better) - share_right(worse), seed=0, clusters=clusters)
+    return Effect(estimate, "accuracy points", drawn(items, clusters))
 
 
 def widest(*groups: Sequence[Outcome], items: str) -> Effect:
@@ -48,9 +63,10 @@ def widest(*groups: Sequence[Outcome], items: str) -> Effect:
     chosen on the same test items and seeds, so that even equal systems differ: a claim on them needs a margin."""
     means = [share_right(group).mean() for group in groups]
     best, worst = groups[int(np.argmax(means))], groups[int(np.argmin(means))]
-    estimate = bootstrap(share_right(best) - share_right(worst), seed=0)
+    clusters = clusters_of(best)
+    estimate = bootstrap(share_right(best) - share_right(worst), seed=0, clusters=clusters)
     by_seed = {one.seed: accuracies([one])[0] - accuracies([other])[0] for one, other in paired(best, worst)}
-    return Effect(estimate, "accuracy points, best minus worst", items, by_seed=by_seed)
+    return Effect(estimate, "accuracy points, best minus worst", drawn(items, clusters), by_seed=by_seed)
 
 
 def level(margin: float, items: str) -> Callable[..., Effect]:
@@ -65,6 +81,6 @@ def level(margin: float, items: str) -> Callable[..., Effect]:
         low, high = margin - widest_apart.high, margin - widest_apart.low
         estimate = Estimate(margin - widest_apart.mean, low, high, widest_apart.degrees)
         by_seed = {seed: margin - difference for seed, difference in (apart.by_seed or {}).items()}
-        return Effect(estimate, f"{margin} accuracy points minus the largest distance", items, by_seed=by_seed)
+        return Effect(estimate, f"{margin} accuracy points minus the largest distance", apart.items, by_seed=by_seed)
 
     return effect

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_metric
+from gluon_attn.evaluation.statistics import bootstrap_metric, in_clusters
 from gluon_attn.plots import highlighted_text
 from gluon_attn.plots.distributions import weights_histogram
 from gluon_attn.plots.highlighted_text import Paragraph
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification.accuracy import clusters_of, drawn
 from reproductions.tasks.classification.predictions import classify
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
 
@@ -94,8 +95,9 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | 
     by_review = np.stack([totals(outcome) for outcome in outcomes])
     if not by_review[..., [1, 3]].sum(axis=1).all():
         return None
-    what = f"mean weight, 1 is uniform, {LABELS[label]} minus others"
-    return Effect(bootstrap_metric(by_review, difference, seed=0), what, "reviews")
+    clusters, what = clusters_of(outcomes), f"mean weight, 1 is uniform, {LABELS[label]} minus others"
+    units = by_review if clusters is None else in_clusters(by_review, clusters)
+    return Effect(bootstrap_metric(units, difference, seed=0), what, drawn("reviews", clusters))
 
 
 def draw_shaded_reviews(variant: str) -> Draw:

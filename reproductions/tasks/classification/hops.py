@@ -17,6 +17,7 @@ from gluon_attn.plots.highlighted_text import Paragraph
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification.accuracy import clusters_of, drawn
 from reproductions.tasks.classification.predictions import classify
 from reproductions.tasks.classification.task import Findings, Reading
 
@@ -44,8 +45,10 @@ def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:
         np.stack([outcome.predictions["overlap"] for outcome in side]).mean(axis=0, dtype=np.float64)
         for side in (free, strict)
     )
-    estimate = bootstrap((without - with_penalty)[np.isfinite(without)], seed=0)
-    return Effect(estimate, "what two hops share, without penalty minus with", "reviews")
+    clusters, measured = clusters_of(free), np.isfinite(without)
+    of_measured = None if clusters is None else clusters[measured]
+    estimate = bootstrap((without - with_penalty)[measured], seed=0, clusters=of_measured)
+    return Effect(estimate, "what two hops share, without penalty minus with", drawn("reviews", clusters))
 
 
 def hops_of_review(*variants: str, tokens: int) -> Draw:

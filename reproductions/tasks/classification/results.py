@@ -20,7 +20,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.rows import alone, row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
-from reproductions.tasks.classification.accuracy import per_cent, share_right
+from reproductions.tasks.classification.accuracy import CLUSTER, clusters_of, per_cent, share_right
 from reproductions.tasks.classification.published_examples import examples_with_split
 
 WHOLE = 1_000
@@ -35,15 +35,16 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list
     """Return accuracy in per cent on test, on the test texts that are not in train if some are, and on validation. The
     reported number is next to the first.
 
-    Intervals are bootstrapped over texts; the interval of validation is the range over seeds.
+    Intervals are bootstrapped over texts, or over clusters of them; the interval of validation is the range over seeds.
     """
-    unseen = ~outcomes[0].predictions["seen_in_train"]
+    unseen, clusters = ~outcomes[0].predictions["seen_in_train"], clusters_of(outcomes)
     counted = [(np.ones(len(unseen), bool), f"{len(unseen)} test {items}, the empty ones left out")]
     if unseen.any():
         counted.append((unseen, f"{int(unseen.sum())} test {items} whose text does not occur in train"))
     made = []
     for chosen, signature in counted:
-        interval = bootstrap(share_right(outcomes)[chosen], seed=0)
+        of_chosen = None if clusters is None else clusters[chosen]
+        interval = bootstrap(share_right(outcomes)[chosen], seed=0, clusters=of_chosen)
         values = [per_cent(outcome.predictions["right"][chosen]) for outcome in outcomes]
         if outcomes[0].is_ensemble:
             values = [interval.mean]  # equal up to the last bit; published results have this value
@@ -59,7 +60,7 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
     probability = np.mean([member.predictions["probability"] for member in members], axis=0)
     predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
     right = predicted == first["label"]
-    arrays = {name: first[name] for name in ("label", "seen_in_train")}
+    arrays = {name: first[name] for name in ("label", "seen_in_train", CLUSTER) if name in first}
     return Evaluation({"accuracy": per_cent(right)}, {"probability": probability, "right": right, **arrays})
 
 

@@ -29,7 +29,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.classification import answers, attention_views, results
-from reproductions.tasks.classification.accuracy import compare, scores
+from reproductions.tasks.classification.accuracy import CLUSTER, compare, scores
 from reproductions.tasks.classification.inputs import drop_tokens
 from reproductions.tasks.classification.predictions import TextPredictions, classify
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
@@ -112,6 +112,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     @abstractmethod
     def pipeline(self, settings: SettingsT) -> TextPipeline:
         """Return the preprocessing pipeline of the corpus."""
+
+    def clusters(self, test: Split) -> np.ndarray | None:
+        """The cluster of each test text of the corpus, (texts,), if a network's errors on texts of one cluster depend
+        on each other: the bootstrap then draws clusters. None if all are independent."""
+        return None
 
     def own_data(self, options: DataOptions) -> OwnData:
         """TSV files, given separately or as a folder with the usual names."""
@@ -211,9 +216,10 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     ) -> Evaluation:
         """Evaluate on the test split.
 
-        Predictions are by text: ``right``; ``label``; ``seen_in_train``; ``probability``, that of the second class if
-        there are two classes, otherwise (texts, classes). For networks with attention, texts are those shown by
-        :func:`.results.reading_page`. Measurements add predictions and examples.
+        Predictions are by text: ``right``; ``label``; ``seen_in_train``; ``cluster``, if texts have one;
+        ``probability``, that of the second class if there are two classes, otherwise (texts, classes). For networks
+        with attention, texts are those shown by :func:`.results.reading_page`. Measurements add predictions and
+        examples.
         """
         test = data.prepared.test
         texts = data.inputs.texts(test)
@@ -224,6 +230,9 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             "label": test.label,
             "seen_in_train": test.seen_in_train,
         }
+        clusters = None if self.own or data.corpus == SAMPLE else self.clusters(test)
+        if clusters is not None:
+            arrays[CLUSTER] = clusters
         examples: dict[str, Any] = {}
         reading = Reading(model, data, predictions, last)
         for measure in self.measurements:

@@ -12,10 +12,12 @@ from scipy.stats import spearmanr
 from gluon_attn.evaluation import statistics
 from gluon_attn.evaluation.statistics import (
     MANY,
+    Resampled,
     bootstrap,
     bootstrap_difference,
     bootstrap_metric,
     in_blocks,
+    in_clusters,
     normalised_entropy,
     rank_correlation,
     widening,
@@ -151,6 +153,30 @@ def test_blocks_of_items_that_depend_on_each_other_have_wider_intervals() -> Non
     )
     assert blocked.mean == pytest.approx(single.mean)
     assert blocked.error / single.error == pytest.approx(math.sqrt(10), rel=0.1)
+
+
+def test_items_of_a_cluster_count_as_often_as_the_clusters_differ() -> None:
+    """Copies of an item add nothing; clusters of one item are items."""
+    values = np.random.RandomState(2).normal(size=300)
+    copies, clusters = np.repeat(values, 4), np.repeat(np.arange(300), 4)
+    single, clustered = bootstrap(values, seed=1), bootstrap(copies, seed=1, clusters=clusters[::-1] + 7)
+    independent = bootstrap(copies, seed=1)
+    np.testing.assert_allclose(bootstrap(values, seed=1, clusters=np.arange(300)).interval, single.interval)
+    assert clustered.mean == pytest.approx(single.mean) and clustered.error == pytest.approx(single.error, rel=0.05)
+    assert clustered.error == pytest.approx(2 * independent.error, rel=0.1)
+
+
+def test_clusters_of_different_sizes_have_the_mean_of_their_items() -> None:
+    values, clusters = np.array([1.0, 1, 1, 5]), np.array(["a", "a", "a", "b"])
+    estimate = bootstrap(values, seed=1, clusters=clusters)
+    assert isinstance(estimate, Resampled)
+    assert estimate.mean == 2 and set(np.round(estimate._resample(), 9)) == {1, 2, 5}
+
+
+def test_clusters_are_sums_of_their_items() -> None:
+    totals = np.arange(12.0).reshape(1, 4, 3)
+    (summed,) = in_clusters(totals, np.array(["b", "a", "b", "c"]))
+    np.testing.assert_array_equal(summed, [totals[0, 1], totals[0, 0] + totals[0, 2], totals[0, 3]])
 
 
 def test_nothing_is_resampled_until_the_interval_is_read() -> None:
