@@ -175,16 +175,14 @@ REPRODUCTION = Reproduction(
             "the peer has no validation split: its accuracy is the best epoch's on test, to three digits",
         ),
         replace(strongest("best-vectors", "embeddings initialised from skip-gram's vectors", best), seeds=FIVE),
-        replace(
-            strongest("best-ngrams", "with these vectors, trained together with fastText", with_ngrams), seeds=FIVE
-        ),
+        strongest("best-ngrams", "with these vectors, trained together with fastText", with_ngrams),
         strongest("best-words", "with these vectors, without syllables", replace(best, syllables=None)),
         strongest("best-whole", "with these vectors, without dropout of tokens", replace(best, token_dropout=0.0)),
     ),
     ensembles=(
         averaged("best", BILSTM),
         averaged("best-vectors", BILSTM, seeds=(1, 2, 3)),
-        averaged("best-ngrams", BILSTM, seeds=(1, 2, 3)),
+        averaged("best-ngrams", BILSTM),
     ),
     claims=(
         Better("attention", "The post's network is better with attention than without", "as-written", "no-attention"),
@@ -237,6 +235,8 @@ REPRODUCTION = Reproduction(
         "reviews with the same text were left out. The members of `kinds` are the best networks of three kinds by test "
         "accuracy, which was known; that of their mean was not when the claim and its margin were committed, and no "
         "other mean was computed. It is 88.93 ± 0.07; three seeds of `best-vectors`, averaged, have 88.27.",
-        "`best-ngrams` was added, and chosen on validation, after the test accuracies of the others were known.",
+        "`best-ngrams` was added after the test accuracies of the others were known: on validation, a smaller network "
+        "had gained 0.8 points. Five seeds were declared; when two were trained, and no better on validation than "
+        "`best-vectors`, this was reduced to three, before any was scored.",
     ),
 )
