@@ -237,11 +237,11 @@ def trained_as_declared(preset: Preset, name: str, directory: Path, remedy: str 
         "recipe": variant.recipe.as_json(),
     }
     config = read_json(directory / CONFIG, remedy)
-    if not isinstance(config, dict) or not isinstance(config.get("corpora"), dict):
-        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); {remedy}")
+    if not isinstance(config, dict):
+        return False
     known = {name: config.get(name) for name in declared}
-    is_pretrained = "pretrained" in config["corpora"]
-    return known == json.loads(json.dumps(declared)) and is_pretrained == (variant.pretrained is not None)
+    is_pretrained = "pretrained" in config.get("corpora", {})
+    return bool(known == json.loads(json.dumps(declared)) and is_pretrained == (variant.pretrained is not None))
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:

@@ -286,6 +286,8 @@ def test_the_effects_that_the_korean_document_names() -> None:
     assert f"벡터가 {effect['vectors']:.2f}%p를 더합니다" in text
     assert f"{effect['vectors-best']:.2f}%p를 더합니다(95 % 구간 {interval('vectors-best')})" in text
     assert f"하나보다 {effect['kinds']:.2f}%p 높습니다(95 % 구간 {interval('kinds')})" in text
+    assert f"차이가 {effect['ngrams']:+.2f}%p(95 % 구간 {interval('ngrams')})" in text
+    assert found["ngrams"]["verdict"] == "inconclusive" and len(found) == 11 and "열한 가지 주장을" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
 
@@ -615,7 +617,7 @@ def test_what_rnnsearch_loses_on_joined_captions() -> None:
     assert len(small[0]) == len(plain[0]) == 3, "the note says: means of three seeds"
     for of_seeds, name in ((small, "search-all"), (plain, "encdec-all")):
         assert f"from {np.mean(of_seeds[0]):.1f} to {np.mean(of_seeds[1]):.1f} (`{name}`" in note
-    assert f"they have {shares}, {np.mean(small[2]):.2f} and {np.mean(plain[2]):.2f} of the length" in note
+    assert f"they have {shares}, {np.mean(small[2]):.2f}, and {np.mean(plain[2]):.2f} of their length" in note
 
 
 @pytest.mark.parametrize(("paper", "trainings"), [("bahdanau2014", 12), ("cho2014", 9)])

@@ -26,6 +26,7 @@ from reproductions.protocol.task import Variant
 from reproductions.protocol.training import score, train
 from reproductions.protocol.verification import _checks, _with_published
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
+from tests.reproductions.toy import REPRODUCTION
 
 ACCURACY = "test accuracy, validation accuracy"
 HOW: dict[str, Any] = {"profile": "portable", "threads": None, "runs": Path("runs")}
@@ -60,6 +61,7 @@ def alter(paper: str, **changes: object) -> None:
 def declare(published: Path, variant: Variant[Any]) -> None:
     """Write the configuration of a training with these settings and this recipe."""
     config = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
+    config |= {"task": REPRODUCTION.task.name, "corpora": {}}
     (published / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
