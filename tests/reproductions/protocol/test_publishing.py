@@ -267,6 +267,28 @@ def test_runs_with_an_older_recipe_or_asynchronous_workers_do_not_read_the_test_
     assert not readings.record_path(toy).exists() and not (directory / "outcome.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"corpora": {"points": "0" * 64, "pretrained": "0" * 64}}, "started from another network than"),
+        ({"task": "another"}, "trained with other settings or another recipe than pretrained has now"),
+    ],
+)
+def test_a_training_from_another_network_or_for_another_task_does_not_read_the_test_split(
+    change: dict[str, Any], reason: str, runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
+    toy, outcomes = runs
+    directory = outcomes["pretrained/1"].directory
+    (directory / "outcome.json").unlink()
+    for name in ("config.json", "training.json"):
+        raw = json.loads((directory / name).read_text(encoding="utf-8"))
+        (directory / name).write_text(json.dumps(raw | change), encoding="utf-8")
+    options = ("--variant", "pretrained", "--runs", Path(toy).parent / "runs")
+    assert reason in gluon_attn("score", toy, *options).refusal
+    assert not readings.record_path(toy).exists() and not (directory / "outcome.json").exists()
+
+
 def test_nothing_is_added_to_trainings_with_other_settings(published: Path) -> None:
     config = published.parent / "results" / "toy" / "outcomes" / "straight" / "seed-2" / "config.json"
     raw = json.loads(config.read_text(encoding="utf-8"))
@@ -283,6 +305,8 @@ def test_the_command_adds_what_it_names(runs: tuple[str, dict[str, Outcome]], mo
     assert gluon_attn("score", toy, "--variant", "straight", *options).code == 0
     result = Result.read(Path(toy).parent / "results" / "toy.json")
     assert {row.variant: list(row.per_seed) for row in result.rows} == {"curved": ["1"], "straight": ["1", "2"]}
+    local = Result.read(outcomes["straight/1"].directory.parent.parent / "results.json")
+    assert {row.variant for row in local.rows} >= {"curved", "straight", "pretrained"}, "scored by earlier commands"
 
 
 def test_what_another_command_publishes_at_the_same_time_is_kept(
