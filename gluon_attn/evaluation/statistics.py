@@ -189,9 +189,8 @@ def in_clusters(totals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
         (runs, clusters, counts).
     """
     _, numbers = np.unique(clusters, return_inverse=True)
-    sums = np.zeros((len(totals), numbers.max() + 1, totals.shape[2]))
-    np.add.at(sums, (slice(None), numbers), totals)
-    return sums
+    sums = [[np.bincount(numbers, counts) for counts in run.T] for run in totals]
+    return np.array(sums).swapaxes(1, 2)
 
 
 def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_drawn: np.ndarray) -> float:
