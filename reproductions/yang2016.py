@@ -215,7 +215,7 @@ REPRODUCTION = Reproduction(
         "All networks here start from word2vec vectors, `joulin2016` from random ones. `best`, twice as wide, with "
         "more dropout and eight epochs instead of four, is no better than `att`.",
         "`flat` reads the first 400 words: on the 4 151 longer test reviews HN-ATT is better by 4.10 points, on the "
-        "others by 0.53 (95 % interval over reviews 0.29 to 0.75). No advantage is shown over `flat-whole`, which "
+        "others by 0.53 (95 % interval over films 0.29 to 0.78). No advantage is shown over `flat-whole`, which "
         "reads whole reviews.",
     ),
 )
