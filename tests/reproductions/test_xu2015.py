@@ -124,7 +124,7 @@ def test_better_captions_support_the_claims_and_equal_ones_do_not(tmp_path: Path
 
 
 def test_the_note_counts_the_words_that_are_classes() -> None:
-    assert f"These claims cover {len(CLASSES_OF)} words that are mapped to classes" in REPRODUCTION.notes[3]
+    assert f"{len(CLASSES_OF)} words are mapped to classes of ImageNet" in REPRODUCTION.notes[3]
 
 
 def test_captions_are_drawn_word_by_word_and_listed(tmp_path: Path) -> None:

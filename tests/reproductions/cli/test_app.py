@@ -633,7 +633,7 @@ def test_choices_that_descriptions_leave_open_are_options(tmp_path: Path) -> Non
         (("naver", "--sample", "--tokenizer", "space"), "--tokenizer 'space': no such choice; choose mecab, okt, "),
         (("naver", "--sample", "--max-length", 0), "--max-length 0: must be at least 1"),
         (("naver", "--sample", "--max-length", 10**20), "--max-length 100000000000000000000: must be a number up to"),
-        (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be a number up to 2147483647"),
+        (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be at least 1"),
         (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
         (("naver", "--sample", "--text", "true"), "--text 'true': no such choice; choose official or repaired"),
         (("naver", "--folder", "own", "--validation", "tail"), "--validation applies to NSMC only; with --folder, add"),
