@@ -83,7 +83,7 @@ def check_at_least_one(**values: float | None) -> None:
     for name, value in values.items():
         if value is None:
             continue
-        if not value >= 1:  # not a number is not either
+        if not value >= 1:  # refuses NaN too
             raise ParameterError(name, value, "must be at least 1", remedy="choose a positive number")
         if value > LARGEST:
             raise ParameterError(name, value, f"must be a number up to {LARGEST}", remedy="choose a smaller one")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
     """Write the results, figures and pages of scored networks, with those that earlier commands scored, and print the
-    table. Only these networks are published."""
+    table. Only the networks of this command are published."""
     from reproductions.protocol import conclude, papers, publishing, runner
     from reproductions.protocol.runs import Outcome, in_order
     from reproductions.protocol.tables import sample_warning, terminal_tables

@@ -163,7 +163,7 @@ def _on_differences(result: Result) -> list[str]:
 
 
 NO_PARAMETERS = hashlib.sha256().hexdigest()
-"""SHA-256 of the parameters of systems that have none, which are not the same for that."""
+"""SHA-256 of the parameters of a system that has none; it does not identify a training."""
 
 
 def _trained_twice(result: Result) -> list[str]:
