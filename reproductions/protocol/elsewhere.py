@@ -8,6 +8,7 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
+from reproductions.protocol.results import Result
 from reproductions.protocol.runs import RESTORE, Outcome, published_outcomes
 from reproductions.protocol.task import Variant
 
@@ -23,18 +24,24 @@ def variant_named(preset: Preset, name: str) -> Variant[Any]:
 
 
 def published(name: str) -> list[Outcome]:
-    """The published outcomes of a system of another paper; none for a name without a paper.
+    """The published outcomes of a system of another paper, named ``paper/variant``; none where no outcomes are
+    installed (a wheel has only the tables).
 
     Raises:
-        UsageError: if that paper has a table, but its outcomes are missing.
+        UsageError: if that system is in a table, but the folder of its outcomes alone is missing.
     """
     paper, _, variant = name.rpartition("/")
-    if not paper:
-        return []
     folder = papers.outcomes_folder(paper)
-    if not folder.exists() and papers.results_path(paper, "cpu").exists():
+    if is_published(name) and not folder.exists() and papers.outcomes_installed(paper):
         raise UsageError(f"{folder}: is missing, or being published; run again after that, or {RESTORE}")
     return published_outcomes(folder, [variant])
+
+
+def is_published(name: str) -> bool:
+    """Whether a system of another paper, named ``paper/variant``, is in the published table of that paper."""
+    paper, _, variant = name.rpartition("/")
+    path = papers.results_path(paper, "cpu")
+    return path.exists() and any(row.variant == variant for row in Result.read(path).rows)
 
 
 def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -> Groups:

@@ -79,6 +79,11 @@ def outcomes_folder(paper: str) -> Path:
     return results_folder(paper) / Path(paper).stem / "outcomes"
 
 
+def outcomes_installed(paper: str) -> bool:
+    """Whether any outcomes are next to the table of a paper. They are in a clone, but not in a wheel."""
+    return any(results_folder(paper).glob("*/outcomes"))
+
+
 def outcome_folder(paper: str, variant: str, seed: int | str) -> Path:
     """The folder of the published outcome of one training; only the ``cpu`` preset has them."""
     return outcomes_folder(paper) / variant / f"seed-{seed}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproductions.protocol.claims import Claim
-from reproductions.protocol.elsewhere import published
+from reproductions.protocol.elsewhere import is_published
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import Result
 
@@ -49,4 +49,4 @@ def unmeasured_claims(reproduction: Reproduction, result: Result) -> list[Claim]
 def is_trained(claim: Claim, result: Result) -> bool:
     """Whether all systems that a claim names are trained, here or by another paper."""
     trained = {row.variant for row in result.rows}
-    return all(name in trained or published(name) for name in claim.variants)
+    return all(is_published(name) if "/" in name else name in trained for name in claim.variants)

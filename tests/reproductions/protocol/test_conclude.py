@@ -15,7 +15,9 @@ from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude, draw_figures, write_pages
 from reproductions.protocol.reproduction import Reproduction
+from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.protocol.waiting import is_trained
 from tests.reproductions.support import claims_by_id, outcome
 from tests.reproductions.toy import REPRODUCTION, Quadrants
 
@@ -96,12 +98,28 @@ def test_a_published_system_of_another_paper_is_compared_without_training(tmp_pa
     assert conclude(ELSEWHERE, REPRODUCTION.preset("smoke"), mine)[1] == []  # nothing is published of the sample
 
 
-def test_a_paper_whose_outcomes_are_missing_is_named(tmp_path: Path, other: Path) -> None:
+@pytest.fixture
+def their_table(tmp_path: Path, other: Path) -> Path:
+    """The table of another paper whose outcomes are not there."""
+    rows, claims = conclude(REPRODUCTION, CPU, [finished(tmp_path / "theirs", "straight")])
+    path = tmp_path / "results" / "other.json"
+    Result("other", "cpu", rows, claims, {}).write(path)
+    return path
+
+
+def test_a_paper_whose_outcomes_are_missing_is_named(tmp_path: Path, their_table: Path) -> None:
     """While it is published, its folder is absent for an instant: the claim must not vanish from the table."""
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "other.json").write_text("{}", encoding="utf-8")
+    (their_table.parent / "third" / "outcomes").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"other/outcomes: is missing, or being published; run again after that"):
         conclude(ELSEWHERE, CPU, [finished(tmp_path / "mine", "curved")])
+
+
+def test_tables_without_any_outcomes_are_those_of_a_wheel(tmp_path: Path, their_table: Path) -> None:
+    rows, claims = conclude(ELSEWHERE, CPU, [finished(tmp_path / "mine", "curved")])
+    assert {row.variant for row in rows} == {"curved"} and claims == []
+    assert is_trained(ELSEWHERE.claims[0], Result("mine", "cpu", rows, claims, {}))
+    their_table.unlink()
+    assert not is_trained(ELSEWHERE.claims[0], Result("mine", "cpu", rows, claims, {}))
 
 
 def test_a_system_of_another_corpus_is_not_compared(tmp_path: Path, other: Path) -> None:
