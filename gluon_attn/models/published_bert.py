@@ -118,6 +118,7 @@ class PublishedBertClassifier(Classifier):
 
     @staticmethod
     def _mean(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
+        # Not attention.pooling.mean_pooling: it rounds differently, and a published network was trained with this sum.
         mask = F.expand_dims(token_mask(F, states, valid_length), axis=2)
         return F.broadcast_div(F.sum(F.broadcast_mul(states, mask), axis=1), F.reshape(valid_length, (-1, 1)))
 

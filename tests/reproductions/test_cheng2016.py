@@ -21,7 +21,7 @@ from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classification.intra_attention import attention_to_earlier_words, correct_sentence
 from reproductions.tasks.classification.predictions import classify
-from reproductions.tasks.classification.task import Reading
+from reproductions.tasks.classification.task import EvaluatedModel
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
@@ -133,7 +133,7 @@ def test_each_claim_compares_the_sides_that_it_names(tmp_path: Path) -> None:
 # --- the sentence whose weights are drawn ---
 
 
-def reading(name: str) -> Reading:
+def evaluated(name: str) -> EvaluatedModel:
     """The test split read by an untrained network."""
     variant, task = SMOKE.variant(name), SMOKE.task(name)
     data = task.prepare(variant.settings, sample=True)
@@ -141,11 +141,11 @@ def reading(name: str) -> Reading:
     model = variant.settings.build(data)
     model.initialize(init.Normal(0.5))
     predictions = classify(model, data.inputs, data.inputs.texts(data.prepared.test))
-    return Reading(model, data, predictions, cast(Any, None))
+    return EvaluatedModel(model, data, predictions, cast(Any, None))
 
 
 def test_the_sentence_is_the_correct_one_nearest_to_twelve_words() -> None:
-    experiment = reading("sst2-lstmn")
+    experiment = evaluated("sst2-lstmn")
     sentence = correct_sentence(12)(experiment).examples["correct_sentence"]
     split = experiment.data.prepared.validation
     predicted = classify(experiment.model, experiment.data.inputs, experiment.data.inputs.texts(split)).predicted
@@ -161,7 +161,7 @@ def test_the_sentence_is_the_correct_one_nearest_to_twelve_words() -> None:
 
 
 def test_a_network_that_is_never_right_has_no_sentence() -> None:
-    experiment = reading("sst2-lstmn")
+    experiment = evaluated("sst2-lstmn")
     split = experiment.data.prepared.validation
     predicted = classify(experiment.model, experiment.data.inputs, experiment.data.inputs.texts(split)).predicted
     split.label[:] = 1 - predicted
@@ -169,7 +169,7 @@ def test_a_network_that_is_never_right_has_no_sentence() -> None:
 
 
 def test_without_attention_there_is_no_sentence(tmp_path: Path) -> None:
-    assert correct_sentence(12)(reading("sst2-lstm")).examples == {}
+    assert correct_sentence(12)(evaluated("sst2-lstm")).examples == {}
     groups = {"sst2-lstm": [outcome(tmp_path, "sst2-lstm")]}
     assert attention_to_earlier_words("sst2-lstm", "sst2-lstmn")(groups, tmp_path) == {}
 

@@ -16,7 +16,7 @@ from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.accuracy import clusters_of, drawn
 from reproductions.tasks.classification.predictions import classify
-from reproductions.tasks.classification.task import Findings, Measurement, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, Measurement, MeasurementResult
 
 LABELS = ("negative", "positive")
 
@@ -26,32 +26,32 @@ def words_in_context(*words: str) -> Measurement:
     its sentence times the number of words of the sentence, so that 1 is the uniform weight, and ``rows_of_<word>``, its
     document. A word outside the vocabulary has none."""
 
-    def measure(reading: Reading) -> Findings:
-        test, predictions = reading.test, reading.predictions
+    def measure(evaluated: EvaluatedModel) -> MeasurementResult:
+        test, predictions = evaluated.test, evaluated.predictions
         sentences = test.sentence_lengths
         words_of_sentence = np.repeat(sentences.ids, sentences.ids)
         of_sentence = np.repeat(np.concatenate(predictions.sentence_weights), sentences.ids)
         of_word = np.concatenate(predictions.token_weights).astype(np.float32)
         row = np.repeat(np.arange(len(test)), test.lengths)
-        arrays, vocabulary = {}, reading.data.prepared.vocabulary
+        arrays, vocabulary = {}, evaluated.data.prepared.vocabulary
         for word in words:
             # The vocabulary gives a word that it does not have the id of unknown words, which are other words.
             positions = np.flatnonzero((test.ids == vocabulary[word]) & (word in vocabulary))
             weights = of_word[positions] / np.maximum(of_sentence[positions], 1e-9)
             arrays[f"weights_of_{word}"] = (weights * words_of_sentence[positions]).astype(np.float32)
             arrays[f"rows_of_{word}"] = row[positions]
-        return Findings(arrays)
+        return MeasurementResult(arrays)
 
     return measure
 
 
-def shaded_reviews(reading: Reading) -> Findings:
+def shaded_reviews(evaluated: EvaluatedModel) -> MeasurementResult:
     """Return an example for each of the first two classes: the correctly classified test review that is nearest to nine
     sentences and 120 words; none for a class without one. As in the paper, the shade of a word is its weight in its
     sentence times the square root of the sentence's weight."""
-    test, data = reading.test, reading.data
+    test, data = evaluated.test, evaluated.data
     distance = 10 * np.abs(test.sentence_lengths.lengths - 9) + np.abs(test.lengths - 120)
-    right = reading.predictions.predicted == test.label
+    right = evaluated.predictions.predicted == test.label
     examples = {}
     for label, name in enumerate(LABELS):
         rows = np.flatnonzero(right & (test.label == label))
@@ -59,7 +59,7 @@ def shaded_reviews(reading: Reading) -> Findings:
             continue
         row = int(rows[np.argmin(distance[rows])])
         review = test.take(np.array([row]))
-        predictions = classify(reading.model, data.inputs, data.inputs.texts(review))
+        predictions = classify(evaluated.model, data.inputs, data.inputs.texts(review))
         sentences = predictions.sentence_weights[0]
         # The weights of the words of a sentence with weight 0 are lost; 1e-9 avoids a division by 0.
         shades = predictions.token_weights[0] / np.sqrt(
@@ -73,7 +73,7 @@ def shaded_reviews(reading: Reading) -> Findings:
             "label": data.labels[int(predictions.predicted[0])],
             "probability": float(predictions.probabilities[0].max()),
         }
-    return Findings(examples=examples)
+    return MeasurementResult(examples=examples)
 
 
 def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | None:

@@ -11,7 +11,7 @@ import numpy as np
 from gluon_attn.plots.heatmap import attention_matrix
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification.predictions import TextPredictions, classify
-from reproductions.tasks.classification.task import Findings, Measurement, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, Measurement, MeasurementResult
 
 
 def featured(text: str, name: str) -> Measurement:
@@ -22,14 +22,14 @@ def featured(text: str, name: str) -> Measurement:
         name: source of the text, shown on pages.
     """
 
-    def measure(reading: Reading) -> Findings:
-        data = reading.data
+    def measure(evaluated: EvaluatedModel) -> MeasurementResult:
+        data = evaluated.data
         encoded = data.prepared.encode([text], processes=1)
-        predictions = classify(reading.model, data.inputs, data.inputs.texts(encoded), matrices=True)
+        predictions = classify(evaluated.model, data.inputs, data.inputs.texts(encoded), matrices=True)
         if not predictions.has_weights:
-            return Findings()
+            return MeasurementResult()
         values = example(predictions, 0, encoded.words(0), data.labels, matrix=True)
-        return Findings(examples={"featured": {"name": name, "text": text, **values}})
+        return MeasurementResult(examples={"featured": {"name": name, "text": text, **values}})
 
     return measure
 
@@ -45,17 +45,17 @@ def of_length(tokens: int, count: int, *, matrix: bool = False) -> Measurement:
         matrix: whether to keep all weights, or only those of the tokens.
     """
 
-    def measure(reading: Reading) -> Findings:
-        data = reading.data
-        lengths = np.array([len(weights) for weights in reading.predictions.token_weights])
+    def measure(evaluated: EvaluatedModel) -> MeasurementResult:
+        data = evaluated.data
+        lengths = np.array([len(weights) for weights in evaluated.predictions.token_weights])
         rows = np.argsort(np.abs(lengths - tokens), kind="stable")[:count]
-        texts = reading.test.take(rows)
-        predictions = classify(reading.model, data.inputs, data.inputs.texts(texts), matrices=matrix)
+        texts = evaluated.test.take(rows)
+        predictions = classify(evaluated.model, data.inputs, data.inputs.texts(texts), matrices=matrix)
         examples = [
             {"row": int(row), **example(predictions, number, texts.words(number), data.labels, matrix=matrix)}
             for number, row in enumerate(rows)
         ]
-        return Findings(examples={f"of_length_{tokens}": examples})
+        return MeasurementResult(examples={f"of_length_{tokens}": examples})
 
     return measure
 

@@ -15,17 +15,17 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.predictions import classify
-from reproductions.tasks.classification.task import Findings, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, MeasurementResult
 
 
-def faithfulness_of_epochs(reading: Reading) -> Findings:
+def faithfulness_of_epochs(evaluated: EvaluatedModel) -> MeasurementResult:
     """Measure the faithfulness of the attention weights at the best and at the last epoch, on 1 000 validation texts of
     5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as defined by
     :class:`~gluon_attn.evaluation.faithfulness.Faithfulness`. Afterwards the network has the parameters of its best
     epoch again. With more than two classes, nothing is measured: there is no one probability that a token changes."""
-    model, data = reading.model, reading.data
+    model, data = evaluated.model, evaluated.data
     if len(data.labels) != 2:
-        return Findings()
+        return MeasurementResult()
     sequences = [ids for ids in data.prepared.validation.sequences() if 5 <= len(ids) <= 29][:1_000]
 
     def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -34,10 +34,10 @@ def faithfulness_of_epochs(reading: Reading) -> Findings:
 
     best = parameter_arrays(model)
     measured = {"best": faithfulness(read, sequences)}
-    set_parameters(model, reading.last.group("parameters"))
+    set_parameters(model, evaluated.last.group("parameters"))
     measured["last"] = faithfulness(read, sequences)
     set_parameters(model, best)
-    return Findings(
+    return MeasurementResult(
         {
             f"{what}_{when}": getattr(value, what)
             for when, value in measured.items()

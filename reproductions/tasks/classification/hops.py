@@ -19,24 +19,24 @@ from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.accuracy import clusters_of, drawn
 from reproductions.tasks.classification.predictions import classify
-from reproductions.tasks.classification.task import Findings, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, MeasurementResult
 
 
-def measure_hops(reading: Reading) -> Findings:
+def measure_hops(evaluated: EvaluatedModel) -> MeasurementResult:
     """Measure networks with two or more hops on each test text: ``token_counts``, the number of tokens read;
     ``overlap``, the overlap of hops, and ``cost``, the penalty without its coefficient, both float16 and NaN for a text
     without tokens."""
-    data = reading.data
-    matrices = classify(reading.model, data.inputs, data.inputs.texts(reading.test), matrices=True).matrices
+    data = evaluated.data
+    matrices = classify(evaluated.model, data.inputs, data.inputs.texts(evaluated.test), matrices=True).matrices
     if max(len(weights) for weights in matrices) < 2:
-        return Findings()
+        return MeasurementResult()
     shared, cost = (np.full(len(matrices), np.nan, np.float16) for _ in range(2))
     for row, weights in enumerate(matrices):
         if weights.shape[1]:
             shared[row] = overlap(weights[None])[0]
             cost[row] = np.square(weights @ weights.T - np.eye(len(weights))).sum()
     counts = np.array([weights.shape[1] for weights in matrices])
-    return Findings({"token_counts": counts, "overlap": shared, "cost": cost})
+    return MeasurementResult({"token_counts": counts, "overlap": shared, "cost": cost})
 
 
 def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:

@@ -11,7 +11,7 @@ from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification.examples import example
 from reproductions.tasks.classification.predictions import classify
 from reproductions.tasks.classification.published_examples import CORRECT_SENTENCE
-from reproductions.tasks.classification.task import Findings, Measurement, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, Measurement, MeasurementResult
 
 
 def correct_sentence(tokens: int) -> Measurement:
@@ -19,19 +19,19 @@ def correct_sentence(tokens: int) -> Measurement:
     nearest number of tokens, the first of equals, with all weights and ``row``, its position in the split. None without
     attention, or if no sentence is classified correctly."""
 
-    def measure(reading: Reading) -> Findings:
-        if not reading.predictions.has_weights:
-            return Findings()
-        data, split = reading.data, reading.data.prepared.validation
-        right = classify(reading.model, data.inputs, data.inputs.texts(split)).predicted == split.label
+    def measure(evaluated: EvaluatedModel) -> MeasurementResult:
+        if not evaluated.predictions.has_weights:
+            return MeasurementResult()
+        data, split = evaluated.data, evaluated.data.prepared.validation
+        right = classify(evaluated.model, data.inputs, data.inputs.texts(split)).predicted == split.label
         rows = np.flatnonzero(right)
         if not len(rows):
-            return Findings()
+            return MeasurementResult()
         row = int(rows[np.argmin(np.abs(split.lengths[rows] - tokens))])
         text = split.take(np.array([row]))
-        predictions = classify(reading.model, data.inputs, data.inputs.texts(text), matrices=True)
+        predictions = classify(evaluated.model, data.inputs, data.inputs.texts(text), matrices=True)
         shown = example(predictions, 0, text.words(0), data.labels, matrix=True)
-        return Findings(examples={CORRECT_SENTENCE: {"row": row, **shown}})
+        return MeasurementResult(examples={CORRECT_SENTENCE: {"row": row, **shown}})
 
     return measure
 

@@ -37,7 +37,7 @@ from reproductions.tasks.word_vectors.trained_vectors import TrainedVectors
 
 
 @dataclass(frozen=True)
-class Reading:
+class EvaluatedModel:
     """A trained network with its predictions for the test split, as input of further measurements.
 
     Attributes:
@@ -58,14 +58,14 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Findings:
+class MeasurementResult:
     """Results of a measurement: additional predictions and examples of an :class:`Evaluation`."""
 
     predictions: Mapping[str, np.ndarray] = field(default_factory=dict)
     examples: Mapping[str, Any] = field(default_factory=dict)
 
 
-Measurement = Callable[[Reading], Findings]
+Measurement = Callable[[EvaluatedModel], MeasurementResult]
 
 SettingsT = TypeVar("SettingsT", bound=ClassificationSettings)
 
@@ -234,11 +234,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         if clusters is not None:
             arrays[CLUSTER] = clusters
         examples: dict[str, Any] = {}
-        reading = Reading(model, data, predictions, last)
+        evaluated = EvaluatedModel(model, data, predictions, last)
         for measure in self.measurements:
-            findings = measure(reading)
-            arrays |= findings.predictions
-            examples |= findings.examples
+            result = measure(evaluated)
+            arrays |= result.predictions
+            examples |= result.examples
         pages = self._texts(test, predictions, data) if predictions.has_weights else {}
         return Evaluation(scores(predictions.probabilities, test.label), arrays, examples, pages)
 

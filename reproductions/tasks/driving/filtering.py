@@ -30,7 +30,7 @@ _QUALITY = 70
 
 
 @dataclass(frozen=True)
-class Findings:
+class FilteredFrames:
     """Results for the filtered test frames: arrays and examples of the outcome, and data for the page."""
 
     arrays: dict[str, np.ndarray]
@@ -48,7 +48,7 @@ def filtered(
     steps: int,
     density: float,
     least_effect: float,
-) -> Findings:
+) -> FilteredFrames:
     """Filter one test frame in :data:`EVERY`.
 
     Arrays by region (regions,): ``region_item`` int32, the test item of its frame; and as float32 ``region_weight``,
@@ -82,7 +82,7 @@ def filtered(
     }
     kept = {row: kept_weights(predictions.weights[row], own, least_effect) for row, own in regions.items()}
     examples = {"grid": list(grid), "frames": _turns(split, predictions, kept)}
-    return Findings(arrays, examples, _page_arrays(split, predictions, kept, grid))
+    return FilteredFrames(arrays, examples, _page_arrays(split, predictions, kept, grid))
 
 
 class _Steering:

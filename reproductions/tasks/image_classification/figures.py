@@ -15,7 +15,7 @@ from gluon_attn.plots import vision as plots
 from gluon_attn.plots.image_attention import Panel, draw
 from reproductions.html.embedded_images import as_text, compressed, pixels_of
 from reproductions.protocol.reproduction import Draw, Groups
-from reproductions.tasks.image_classification.task import ImageReading
+from reproductions.tasks.image_classification.task import EvaluatedImageModel
 
 SHOWN = 12
 """Number of test images shown with their attention."""
@@ -27,18 +27,18 @@ FILTERS = 28
 """Number of principal components of the patch embedding that are shown, as in the paper."""
 
 
-def inspect(reading: ImageReading) -> dict[str, Any]:
+def inspect(evaluated: EvaluatedImageModel) -> dict[str, Any]:
     """Examples of an evaluation: ``rollout``, images with the share of each patch; ``distance`` (layers, heads), mean
     attention distance in pixels; and, if the network has them, ``similarity`` (patches, patches) of its position
     embeddings, and ``filters`` with ``filter_shares``."""
-    model: VisionTransformer = reading.model
-    test, shape = reading.test, {"class_token": model.has_class_token}
+    model: VisionTransformer = evaluated.model
+    test, shape = evaluated.test, {"class_token": model.has_class_token}
     rows = np.linspace(0, len(test) - 1, min(MEASURED, len(test))).astype(int)
-    _, weights = model.attend(nd.array(reading.data.prepared.inputs(test.decoded[rows])))
+    _, weights = model.attend(nd.array(evaluated.data.prepared.inputs(test.decoded[rows])))
     weights = weights.asnumpy()
     shown = range(0, len(rows), -(-len(rows) // SHOWN))
     shares = vision.attention_rollout(weights[:, shown], **shape).reshape(len(shown), model.grid, model.grid)
-    labels, predicted = reading.data.labels, reading.probabilities.argmax(axis=1)
+    labels, predicted = evaluated.data.labels, evaluated.probabilities.argmax(axis=1)
     examples: dict[str, Any] = {
         "rollout": [
             {
@@ -51,7 +51,7 @@ def inspect(reading: ImageReading) -> dict[str, Any]:
             for number, share in zip(shown, shares, strict=True)
         ],
         "distance": np.round(
-            vision.attention_distance(weights, model.grid, reading.data.size / model.grid, **shape), 3
+            vision.attention_distance(weights, model.grid, evaluated.data.size / model.grid, **shape), 3
         ).tolist(),
     }
     if (vectors := model.position_vectors()) is not None:

@@ -76,7 +76,7 @@ class ImageSettings(Settings):
 
 
 @dataclass(frozen=True)
-class ImageReading:
+class EvaluatedImageModel:
     """A trained network with its predictions for the test split, as input of further measurements.
 
     Attributes:
@@ -96,7 +96,7 @@ class ImageReading:
 
 SettingsT = TypeVar("SettingsT", bound=ImageSettings)
 
-ImageMeasurement = Callable[[ImageReading], Mapping[str, Any]]
+ImageMeasurement = Callable[[EvaluatedImageModel], Mapping[str, Any]]
 """A measurement of a trained network that is stored in the examples of an :class:`Evaluation`."""
 
 
@@ -184,7 +184,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         }
         examples: dict[str, Any] = {"archive": data.archive}
         for measure in self.measurements:
-            examples |= measure(ImageReading(model, data, probabilities))
+            examples |= measure(EvaluatedImageModel(model, data, probabilities))
         return Evaluation(scores(probabilities, test.label), arrays, examples)
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:

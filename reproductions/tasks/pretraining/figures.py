@@ -14,7 +14,7 @@ from gluon_attn.plots.heads import attention_lines
 from gluon_attn.plots.masks import masked_tokens
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification.accuracy import accuracies
-from reproductions.tasks.classification.task import Findings, Measurement, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, Measurement, MeasurementResult
 from reproductions.tasks.pretraining import attention_views
 
 
@@ -87,11 +87,11 @@ def heads_over(text: str) -> Measurement:
     """A measurement whose example ``heads`` has this text and the weights of all heads, (layers, heads, tokens,
     tokens), including special tokens."""
 
-    def measure(reading: Reading) -> Findings:
-        model: Any = reading.model
-        shown = attention_views.heads_over(model.bert, reading.data.prepared, text)
+    def measure(evaluated: EvaluatedModel) -> MeasurementResult:
+        model: Any = evaluated.model
+        shown = attention_views.heads_over(model.bert, evaluated.data.prepared, text)
         values = np.round(shown.weights.astype(np.float64), 4).tolist()
-        return Findings(examples={"heads": {"tokens": list(shown.rows), "weights": values}})
+        return MeasurementResult(examples={"heads": {"tokens": list(shown.rows), "weights": values}})
 
     return measure
 

@@ -21,7 +21,7 @@ from reproductions.tasks.classification.faithfulness import (
     more_entropy,
 )
 from reproductions.tasks.classification.settings import StackedSettings
-from reproductions.tasks.classification.task import Findings, Reading
+from reproductions.tasks.classification.task import EvaluatedModel, MeasurementResult
 from tests.reproductions.support import outcome
 
 SETTINGS = StackedSettings(min_freq=1, max_length=30, embedding_units=4, units=3, attention_units=3)
@@ -81,7 +81,7 @@ def test_nothing_is_measured_where_all_texts_are_too_short(tmp_path: Path) -> No
 def test_nothing_is_measured_with_more_than_two_classes(tmp_path: Path) -> None:
     data: Any = SimpleNamespace(labels=("a", "b", "c"))
     nothing: Any = None
-    assert faithfulness_of_epochs(Reading(nothing, data, nothing, nothing)) == Findings()
+    assert faithfulness_of_epochs(EvaluatedModel(nothing, data, nothing, nothing)) == MeasurementResult()
     outcomes = [outcome(tmp_path, "over-fitted", 1, {"right": np.ones(3)})]
     assert less_agreement(outcomes) is None and more_entropy(outcomes) is None
     assert faithfulness_by_epoch("over-fitted")({"over-fitted": outcomes}, tmp_path) == {}

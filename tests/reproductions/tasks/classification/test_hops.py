@@ -21,7 +21,7 @@ from reproductions.tasks.classification.hops import (
     summed_hops,
 )
 from reproductions.tasks.classification.settings import StructuredSettings
-from reproductions.tasks.classification.task import Reading
+from reproductions.tasks.classification.task import EvaluatedModel
 from tests.reproductions.support import outcome
 
 SETTINGS = StructuredSettings(
@@ -162,7 +162,7 @@ def test_the_cost_of_hops_that_share_tokens_is_the_squared_norm() -> None:
 
     data = TASK.prepare(SETTINGS, sample=True)
     model: Any = on_the_first
-    found = measure_hops(Reading(model, data, cast(Any, None), cast(Any, None))).predictions
+    found = measure_hops(EvaluatedModel(model, data, cast(Any, None), cast(Any, None))).predictions
     has_tokens = data.prepared.test.lengths > 0
     assert has_tokens.any()
     np.testing.assert_array_equal(found["cost"][has_tokens], 2.0)

@@ -37,7 +37,7 @@ from reproductions.tasks.classification.settings import (
     StructuredSettings,
     Syllables,
 )
-from reproductions.tasks.classification.task import Findings
+from reproductions.tasks.classification.task import MeasurementResult
 from tests.reproductions.support import outcome
 
 RECIPE = Recipe(epochs=1, batch_size=8, learning_rate=0.1)
@@ -244,8 +244,8 @@ def test_scores_are_accuracy_and_cross_entropy() -> None:
 
 
 def test_an_evaluation_has_what_rows_pages_and_figures_need() -> None:
-    def counted(reading: Any) -> Findings:
-        return Findings({"tokens": reading.test.lengths}, {"first": reading.test.words(0)})
+    def counted(evaluated: Any) -> MeasurementResult:
+        return MeasurementResult({"tokens": evaluated.test.lengths}, {"first": evaluated.test.words(0)})
 
     task = NSMC(measurements=(featured("정말 좋은 영화", "example"), of_length(6, 4, matrix=True), counted))
     data = task.prepare(HOPS, sample=True)
