@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, required=True, help="Of one worker.")
     parser.add_argument("--length", type=int, required=True, help="Tokens of either side of a row.")
     parser.add_argument("--updates", type=int, default=1)
-    parser.add_argument("--pieces", type=int, default=1)
+    parser.add_argument("--micro-batches", type=int, default=1)
     parser.add_argument("--learning-rate", type=float, help="Of Adam, instead of the preset's optimizer.")
     parser.add_argument("--compression", type=float)
     parser.add_argument("--asynchronous", action="store_true")
@@ -89,7 +89,8 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         run = RunDirectory(Path(folder), {})
-        epochs = fit(model, objective, recipe, run, seed=1, workers=workers, pieces=options.pieces).history
+        division = {"workers": workers, "micro_batches": options.micro_batches}
+        epochs = fit(model, objective, recipe, run, seed=1, **division).history
     seconds = epochs[-1]["seconds"] - (epochs[0]["seconds"] if len(epochs) > 1 else 0.0)
     total = options.updates * len(epochs)
     return {

@@ -105,7 +105,7 @@ def fit(
     label: str = "",
     log: Callable[[str], None] | None = None,
     workers: Workers = ALONE,
-    pieces: int = 1,
+    micro_batches: int = 1,
 ) -> Trained:
     """Train an initialized model and set it to the parameters of its best epoch, or to their mean over the
     ``recipe.average`` epochs up to it.
@@ -127,7 +127,7 @@ def fit(
         label: prefix of the progress bar and of each line of the log.
         log: called with one line after each epoch and, without a terminal, every half minute.
         workers: the workers that train together.
-        pieces: number of pieces into which a worker divides its share of each batch to save memory (gradient
+        micro_batches: number of parts into which a worker divides its share of each batch to save memory (gradient
             accumulation).
 
     Raises:
@@ -138,7 +138,7 @@ def fit(
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
     if not parameters:
         return _estimated(model, objective, run, seed)
-    gradients = Gradients(model, parameters, objective, workers, pieces=pieces)
+    gradients = Gradients(model, parameters, objective, workers, micro_batches=micro_batches)
     updates = workers.updates(parameters, recipe, objective.steps)
     average, progress = ParameterAverage(recipe.average), Progress()
     if run.checkpoint.exists():

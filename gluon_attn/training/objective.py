@@ -77,7 +77,7 @@ class Objective:
         evaluate: returns the model's validation metrics by name.
         select: name of the metric that selects the best epoch; one of those in :mod:`gluon_attn.metrics`, which says
             whether lower is better.
-        share: divides a batch among workers or pieces; None if batches cannot be divided.
+        share: divides a batch among workers or micro-batches; None if batches cannot be divided.
         at_step: changes each batch by the number of its update, counted from 0 over the whole training, for losses
             whose terms change their weight; None if no loss does.
 

@@ -14,7 +14,7 @@ from reproductions.protocol.cluster import Cluster
 
 @dataclass(frozen=True)
 class Division:
-    """The workers, the number of pieces and the device of a training; the attributes are options of the same names.
+    """The workers, the micro-batches and the device of a training; the attributes are options of the same names.
 
     Raises:
         UsageError: if two options exclude each other, if the threshold is not finite, or if an option for several
@@ -24,7 +24,7 @@ class Division:
     local_workers: int | None
     hosts: Path | None
     port: int | None
-    pieces: int
+    micro_batches: int
     device: str
     compression: float | None
     asynchronous: bool
@@ -45,7 +45,7 @@ class Division:
     @property
     def of_worker(self) -> list[str]:
         """Command line options for one of the workers."""
-        words = ["--pieces", str(self.pieces)] if self.pieces > 1 else []
+        words = ["--micro-batches", str(self.micro_batches)] if self.micro_batches > 1 else []
         words += ["--device", self.device] if self.device != "cpu" else []
         words += ["--compression", str(self.compression)] if self.compression is not None else []
         return words + (["--asynchronous"] if self.asynchronous else [])

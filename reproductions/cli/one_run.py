@@ -19,9 +19,9 @@ from reproductions.cli.options import (
     Folder,
     Hosts,
     LocalWorkers,
+    MicroBatches,
     Overwrite,
     Paper,
-    Pieces,
     Port,
     PresetName,
     Profile,
@@ -56,7 +56,7 @@ def train_run(
     local_workers: LocalWorkers = None,
     hosts: Hosts = None,
     port: Port = None,
-    pieces: Pieces = 1,
+    micro_batches: MicroBatches = 1,
     device: Device = "cpu",
     compression: Compression = None,
     asynchronous: Asynchronous = False,
@@ -68,7 +68,7 @@ def train_run(
     target: Target = None,
 ) -> None:
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
-    division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
+    division = Division(local_workers, hosts, port, micro_batches, device, compression, asynchronous)
     threads = division.threads(profile, threads)
     runtime.configure(profile, threads)
     from gluon_attn.training.distributed.joining import join
@@ -83,7 +83,7 @@ def train_run(
     if division.cluster is None:
         with workers.as_member():
             joined = join(compression=compression, asynchronous=asynchronous)
-            train_one(one, **given, workers=joined, pieces=pieces, device=device)
+            train_one(one, **given, workers=joined, micro_batches=micro_batches, device=device)
         return
     flags = [f"--{name.replace('_', '-')}" for name, is_given in given.items() if is_given]
     workers.train_together(division.cluster, ["train-run", *one.arguments(), *flags, *division.of_worker])

@@ -74,10 +74,10 @@ Hosts = Annotated[
     typer.Option("--workers", help="Divide each training among machines: a file of hosts for ssh, one on each line."),
 ]
 Port = Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the workers' scheduler.")]
-Pieces = Annotated[
+MicroBatches = Annotated[
     int,
     typer.Option(
-        "--pieces", min=1, help="Gradient accumulation: compute each batch in this many parts, to save memory."
+        "--micro-batches", min=1, help="Gradient accumulation: compute each batch in this many parts, to save memory."
     ),
 ]
 Device = Annotated[

@@ -26,9 +26,9 @@ from reproductions.cli.options import (
     Hosts,
     Jobs,
     LocalWorkers,
+    MicroBatches,
     Overwrite,
     Paper,
-    Pieces,
     Port,
     PresetName,
     Profile,
@@ -60,7 +60,7 @@ def run(
     local_workers: LocalWorkers = None,
     hosts: Hosts = None,
     port: Port = None,
-    pieces: Pieces = 1,
+    micro_batches: MicroBatches = 1,
     device: Device = "cpu",
     compression: Compression = None,
     asynchronous: Asynchronous = False,
@@ -75,7 +75,7 @@ def run(
 
     The test split is not read: `score` does that, once everything is chosen.
     """
-    division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
+    division = Division(local_workers, hosts, port, micro_batches, device, compression, asynchronous)
     own = DataOptions(train, validation, test, folder, source, target)
     chosen = choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import runner

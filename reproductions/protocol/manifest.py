@@ -139,12 +139,12 @@ def inputs(trained: Sequence[Training]) -> dict[str, dict[str, str]]:
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:
     """The command line options of a training that change the bits of its result: those that divide its batches, its
     device, and its profile and threads if they differ from the given ones."""
-    options = {name: record[name] for name in ("pieces", "compression", "device") if name in record}
+    options = {name: record[name] for name in ("micro_batches", "compression", "device") if name in record}
     if "workers" in record:
-        options = {"local-workers": record["workers"], **options}
+        options = {"local_workers": record["workers"], **options}
     if _profile(record) != (profile, threads):
         options = {"profile": record["profile"], "threads": record["threads"], **options}
-    words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
+    words = [word for option, value in options.items() for word in (f"--{option.replace('_', '-')}", str(value))]
     return words + (["--asynchronous"] if record.get("asynchronous") else [])
 
 

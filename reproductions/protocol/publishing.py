@@ -119,13 +119,13 @@ def _of(run: Run) -> _Trained:
 
 def _check_repeatable(trained: Sequence[Training]) -> None:
     """Refuse trainings by workers that do not wait for each other, and those that were continued with other workers,
-    pieces or device."""
+    micro-batches or device."""
     for training in trained:
         if training.record.get("asynchronous"):
             reason = "was trained with --asynchronous, so its result cannot be repeated"
             raise UsageError(f"{training.directory}: {reason}; train it again without that option")
         if "divisions" in training.record:
-            reason = "was continued with other workers, pieces or device, so its result cannot be repeated"
+            reason = "was continued with other workers, micro-batches or device, so its result cannot be repeated"
             raise UsageError(f"{training.directory}: {reason}; train it again (--overwrite)")
         if "scored_environment" in training.record:
             reason = "was scored in another environment than it was trained in"

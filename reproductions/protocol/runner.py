@@ -89,7 +89,7 @@ def train_all(
     """Train runs in parallel, ``jobs`` at a time, each in its own process with the environment of its profile. Networks
     that some runs are initialised from are trained first, unless they are trained already or come with the project.
     With ``then_score``, each run also scores the test split. ``options`` are further words of the command that trains a
-    run, such as its device and the number of pieces.
+    run, such as its device and the number of micro-batches.
 
     Raises:
         UsageError: if a run exists already and neither ``resume`` nor ``overwrite`` is set, which is checked before

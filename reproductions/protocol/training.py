@@ -46,7 +46,7 @@ def train(
     overwrite: bool,
     then_score: bool = False,
     workers: Workers = ALONE,
-    pieces: int = 1,
+    micro_batches: int = 1,
     device: str = "cpu",
 ) -> None:
     """Train one run in this process, and score it if ``then_score`` is set. The runtime profile must be configured
@@ -59,11 +59,11 @@ def train(
     """
     with device_of(device, workers.rank):
         if workers.rank:
-            _train(run, resume=True, overwrite=False, workers=workers, pieces=pieces, device=device)
+            _train(run, resume=True, overwrite=False, workers=workers, micro_batches=micro_batches, device=device)
             return
         with _locked(run.directory):
             given = {"resume": resume, "overwrite": overwrite}
-            trained = _train(run, **given, workers=workers, pieces=pieces, device=device)
+            trained = _train(run, **given, workers=workers, micro_batches=micro_batches, device=device)
             if then_score and not run.is_scored:
                 _score(run, trained or with_corpus(load(run), run))
 
@@ -104,7 +104,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _train(
-    run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int, device: str
+    run: Run, *, resume: bool, overwrite: bool, workers: Workers, micro_batches: int, device: str
 ) -> TrainedModel[Any, Any] | None:
     """Train a run. Returns None if it was trained already, and in all workers except the first."""
     trained_at = commit()  # read before training: the tree may change while it lasts
@@ -123,13 +123,13 @@ def _train(
             directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
     if run.is_trained:
         return None
-    here, division = environment_digest(data.packages), _division(workers, pieces, device)
+    here, division = environment_digest(data.packages), _division(workers, micro_batches, device)
     origin = {} if workers.rank else _continued(run.directory, trained_at, here, division)
 
     model = _initialized(int(run.seed), variant, task, data, pretrained)
     objective = task.objective(variant.settings, variant.recipe, data)
     log = partial(print, flush=True) if not workers.rank else None
-    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
+    with_whom: dict[str, Any] = {"workers": workers, "micro_batches": micro_batches}
     recipe = variant.recipe.for_small_corpus(objective.steps) if run.own else variant.recipe
     fitted = fit(model, objective, recipe, directory, seed=int(run.seed), label=label, log=log, **with_whom)
     if workers.rank:
@@ -155,11 +155,11 @@ def _train(
     return trained
 
 
-def _division(workers: Workers, pieces: int, device: str) -> dict[str, Any]:
+def _division(workers: Workers, micro_batches: int, device: str) -> dict[str, Any]:
     """How the work of a training is divided, and its device, as records have them; empty for the defaults."""
     return {
         **workers.record,
-        **({"pieces": pieces} if pieces > 1 else {}),
+        **({"micro_batches": micro_batches} if micro_batches > 1 else {}),
         **({"device": device} if device != "cpu" else {}),
     }
 

@@ -484,12 +484,19 @@ def test_a_metric_without_a_known_direction_selects_nothing() -> None:
         replace(OBJECTIVE, select="nll")
 
 
-def test_a_training_in_pieces_leaves_no_trace_in_the_next(tmp_path: Path) -> None:
+def test_a_training_in_micro_batches_leaves_no_trace_in_the_next(tmp_path: Path) -> None:
     model = line()
-    for pieces in (2, 1):
-        run = RunDirectory(tmp_path / str(pieces), {})
-        fit(model, replace(OBJECTIVE, share=share_of_mean), replace(RECIPE, epochs=1), run, seed=1, pieces=pieces)
-        assert {one.grad_req for one in model.collect_params().values()} == {"add" if pieces > 1 else "write"}
+    for micro_batches in (2, 1):
+        run = RunDirectory(tmp_path / str(micro_batches), {})
+        fit(
+            model,
+            replace(OBJECTIVE, share=share_of_mean),
+            replace(RECIPE, epochs=1),
+            run,
+            seed=1,
+            micro_batches=micro_batches,
+        )
+        assert {one.grad_req for one in model.collect_params().values()} == {"add" if micro_batches > 1 else "write"}
 
 
 @pytest.mark.parametrize("steps", [STEPS - 1, STEPS + 1])

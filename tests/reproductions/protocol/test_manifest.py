@@ -79,15 +79,15 @@ def test_trainings_with_other_bits_are_named_with_the_options_that_repeat_them(t
     outcomes = [
         outcome(tmp_path, "mean", 1),
         outcome(tmp_path, "mean", 2, workers=2, compression=0.5),
-        outcome(tmp_path, "last", 1, pieces=3),
-        outcome(tmp_path, "last", 2, profile="fast", threads=2, pieces=3),
+        outcome(tmp_path, "last", 1, micro_batches=3),
+        outcome(tmp_path, "last", 2, profile="fast", threads=2, micro_batches=3),
     ]
     record = of_outcomes(outcomes)
     assert (record["profile"], record["threads"]) == ("portable", 1)
     assert record["options"] == {
         "mean/2": ["--local-workers", "2", "--compression", "0.5"],
-        "last/1": ["--pieces", "3"],
-        "last/2": ["--profile", "fast", "--threads", "2", "--pieces", "3"],
+        "last/1": ["--micro-batches", "3"],
+        "last/2": ["--profile", "fast", "--threads", "2", "--micro-batches", "3"],
     }
     assert "options" not in of_outcomes(outcomes[:1])
 
@@ -98,8 +98,8 @@ def test_a_table_of_fast_trainings_alone_has_their_profile(tmp_path: Path) -> No
 
 
 def test_a_training_that_cannot_be_repeated_has_its_option(tmp_path: Path) -> None:
-    record = of_outcomes([outcome(tmp_path, "mean", 1, pieces=2, device="gpu:1")])
-    assert record["options"] == {"mean/1": ["--pieces", "2", "--device", "gpu:1"]}
+    record = of_outcomes([outcome(tmp_path, "mean", 1, micro_batches=2, device="gpu:1")])
+    assert record["options"] == {"mean/1": ["--micro-batches", "2", "--device", "gpu:1"]}
     record = of_outcomes([outcome(tmp_path, "mean", 1, workers=2, asynchronous=True)])
     assert record["options"] == {"mean/1": ["--local-workers", "2", "--asynchronous"]}
 

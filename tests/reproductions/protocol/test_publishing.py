@@ -225,7 +225,7 @@ def test_an_ensemble_is_added_in_whatever_order_its_seeds_are_named(
         ({"environment": "0" * 64}, "made in 2 environments"),
         ({"pipeline": "0" * 64}, "were trained on differently prepared data"),
         ({"asynchronous": True}, "was trained with --asynchronous, so its result cannot be repeated; train it again"),
-        ({"divisions": [{}, {"workers": 2}]}, "was continued with other workers, pieces or device"),
+        ({"divisions": [{}, {"workers": 2}]}, "was continued with other workers, micro-batches or device"),
     ],
 )
 def test_what_cannot_be_published_does_not_read_the_test_split(

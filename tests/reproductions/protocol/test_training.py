@@ -176,13 +176,13 @@ def test_the_environment_of_scoring_is_recorded_if_it_is_another_one(one: Run, m
 
 
 def test_all_divisions_of_the_work_of_a_training_are_recorded(one: Run) -> None:
-    train(one, resume=False, overwrite=False, pieces=2)
-    assert training_of(one)["pieces"] == 2
-    for pieces, divisions in ((2, None), (1, [{"pieces": 2}, {}]), (2, [{"pieces": 2}, {}])):
+    train(one, resume=False, overwrite=False, micro_batches=2)
+    assert training_of(one)["micro_batches"] == 2
+    for micro_batches, divisions in ((2, None), (1, [{"micro_batches": 2}, {}]), (2, [{"micro_batches": 2}, {}])):
         (one.directory / "training.json").unlink()
-        train(one, resume=True, overwrite=False, pieces=pieces)
+        train(one, resume=True, overwrite=False, micro_batches=micro_batches)
         record = training_of(one)
-        assert record.get("divisions") == divisions and ("pieces" in record) == (divisions is None)
+        assert record.get("divisions") == divisions and ("micro_batches" in record) == (divisions is None)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"commit": "1"}'])

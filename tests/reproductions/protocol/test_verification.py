@@ -90,7 +90,7 @@ def test_another_environment_with_the_same_bits_is_named_and_does_not_fail(publi
 
 
 def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_path: Path) -> None:
-    publish([run(tmp_path / "runs", "curved", paper=toy)], pieces=3)
+    publish([run(tmp_path / "runs", "curved", paper=toy)], micro_batches=3)
     answer = gluon_attn("verify", toy, "--variant", "curved")
     assert answer.code == 0, answer.out + answer.err
     alter(toy, options={})
@@ -99,11 +99,11 @@ def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_pa
 
 def test_a_network_that_another_starts_from_is_trained_with_its_own_options(toy: str, tmp_path: Path) -> None:
     first, second = (run(tmp_path / "runs", name, paper=toy) for name in ("curved", "pretrained"))
-    publish([first], pieces=3)
-    in_pieces = Outcome.of(first)
-    publish([second])  # in one piece
-    alter(toy, options={first.label: ["--pieces", "3"]})
-    assert in_pieces.record["pieces"] == 3
+    publish([first], micro_batches=3)
+    in_micro_batches = Outcome.of(first)
+    publish([second])  # at once
+    alter(toy, options={first.label: ["--micro-batches", "3"]})
+    assert in_micro_batches.record["micro_batches"] == 3
     answer = gluon_attn("verify", toy, "--variant", "pretrained")
     assert answer.code == 0, answer.out + answer.err
 

@@ -160,12 +160,17 @@ def test_local_workers_and_those_of_a_file_train_as_one_process_does(
     stand_in_for_ssh(tmp_path / "bin", monkeypatch, 'exec sh -c "$2"')
     hosts = tmp_path / "hosts.txt"
     hosts.write_text("localhost\nlocalhost\n", encoding="utf-8")
-    ways = {"alone": [], "local": ["--local-workers", "2"], "hosts": ["--workers", hosts], "pieces": ["--pieces", "3"]}
+    ways = {
+        "alone": [],
+        "local": ["--local-workers", "2"],
+        "hosts": ["--workers", hosts],
+        "micro_batches": ["--micro-batches", "3"],
+    }
     runs = {name: run(tmp_path / name, "curved", paper=toy) for name in ways}
     for name, options in ways.items():
         answer = gluon_attn("run", *runs[name].arguments(), *options)
         assert answer.code == 0, answer.err
-    for name in ("local", "hosts", "pieces"):
+    for name in ("local", "hosts", "micro_batches"):
         assert 0 < difference(parameters(runs["alone"]), parameters(runs[name])) < 1e-5
     assert training_of(runs["local"])["workers"] == training_of(runs["hosts"])["workers"] == 2
     assert "workers" not in training_of(runs["alone"])

@@ -1,4 +1,4 @@
-"""Several workers train as one does: the same parameters, whatever their number and that of the pieces."""
+"""Several workers train as one does: the same parameters, whatever their number and that of the micro-batches."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def trained(
     *,
     objective: Objective = OBJECTIVE,
     network: Callable[[], nn.HybridSequential] = network,
-    pieces: int = 1,
+    micro_batches: int = 1,
     joined: Callable[[Workers], None] = lambda _: None,
     **how: Any,
 ) -> Any:
@@ -75,7 +75,7 @@ def trained(
     joined(workers)
     run = ReadOnlyRunDirectory(path) if workers.rank else RunDirectory(path, {}, resume=True)
     model = network()
-    history = fit(model, objective, recipe, run, seed=1, workers=workers, pieces=pieces).history
+    history = fit(model, objective, recipe, run, seed=1, workers=workers, micro_batches=micro_batches).history
     return parameter_arrays(model), [
         {name: row[name] for name in ("train_loss", "validation_error")} for row in history
     ]
@@ -136,29 +136,29 @@ def test_training_resumes_on_another_number_of_workers(tmp_path: Path, before: i
     assert len(history) == 10
 
 
-@pytest.mark.parametrize("pieces", [2, 5])
-def test_a_batch_in_pieces_trains_as_at_once(tmp_path: Path, pieces: int) -> None:
+@pytest.mark.parametrize("micro_batches", [2, 5])
+def test_a_batch_in_micro_batches_trains_as_at_once(tmp_path: Path, micro_batches: int) -> None:
     at_once, history = trained(tmp_path / "at once")
-    in_pieces, own = trained(tmp_path / "in pieces", pieces=pieces)
-    assert difference(at_once, in_pieces) < 1e-6
+    in_micro_batches, own = trained(tmp_path / "in micro-batches", micro_batches=micro_batches)
+    assert difference(at_once, in_micro_batches) < 1e-6
     assert [row["train_loss"] for row in own] == pytest.approx([row["train_loss"] for row in history], abs=1e-6)
 
 
 @pytest.mark.slow
-def test_two_workers_in_pieces_train_as_one_at_once(tmp_path: Path) -> None:
+def test_two_workers_in_micro_batches_train_as_one_at_once(tmp_path: Path) -> None:
     alone, _ = trained(tmp_path / "alone")
-    in_pieces, _ = together(2, lambda: trained(tmp_path / "both", pieces=3))[0]
-    assert difference(alone, in_pieces) < 1e-5
+    in_micro_batches, _ = together(2, lambda: trained(tmp_path / "both", micro_batches=3))[0]
+    assert difference(alone, in_micro_batches) < 1e-5
 
 
 def test_batches_that_cannot_be_divided_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be divided; train it on one worker"):
-        trained(tmp_path / "a", objective=replace(OBJECTIVE, share=None), pieces=2)
+        trained(tmp_path / "a", objective=replace(OBJECTIVE, share=None), micro_batches=2)
     unknown = nn.HybridSequential()
     unknown.add(nn.Dense(1))
     unknown.initialize()
     with pytest.raises(UsageError, match=r"the shape of 0.weight is known only from a whole batch.*train it on one"):
-        fit(unknown, OBJECTIVE, RECIPE, RunDirectory(tmp_path / "c", {}), seed=1, pieces=2)
+        fit(unknown, OBJECTIVE, RECIPE, RunDirectory(tmp_path / "c", {}), seed=1, micro_batches=2)
     normalised = nn.HybridSequential()
     normalised.add(nn.BatchNorm(in_channels=3))
     normalised.initialize()
@@ -167,7 +167,7 @@ def test_batches_that_cannot_be_divided_are_refused(tmp_path: Path) -> None:
     moving.initialize()
     for model, name in ((normalised, "0.running_mean"), (moving, "baseline")):
         with pytest.raises(UsageError, match=rf"keeps a statistic of whole batches \({name}\)"):
-            fit(model, OBJECTIVE, RECIPE, RunDirectory(tmp_path / name, {}), seed=1, pieces=2)
+            fit(model, OBJECTIVE, RECIPE, RunDirectory(tmp_path / name, {}), seed=1, micro_batches=2)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 64])
