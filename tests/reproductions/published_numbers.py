@@ -636,3 +636,7 @@ def check_claims(paper: str, *, interval: bool) -> None:
         low, high = (end - declaration.margin for end in claim["ci95"])
         of_interval = "supported" if low > 0 else "contradicted" if high < 0 else "inconclusive"
         assert claim["verdict"] in ((of_interval,) if len(effects) > 1 else (of_interval, "not judged")), name
+
+
+def korean_document() -> str:
+    return " ".join((ROOT / "docs" / "naver.ko.md").read_text(encoding="utf-8").split())
