@@ -42,6 +42,8 @@ _ALWAYS = {
     "DMLC_LOG_STACK_TRACE_DEPTH": "0",
 }
 
+_READ_BY_NUMPY = {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE"}  # by its OpenBLAS, when it is imported
+
 _MOST_THREADS = 1024
 
 # Other variables with these prefixes change kernels and thus results, for instance MXNET_USE_MKLDNN_RNN=0.
@@ -78,18 +80,19 @@ def configure(profile: str = "portable", threads: int | None = None) -> None:
     oneDNN.
 
     Raises:
-        UsageError: if MXNet is already imported under other settings, which can no longer be changed.
+        UsageError: if MXNet or NumPy is already imported under other settings, which can no longer be changed.
     """
     variables = environment(profile, threads)
     removed = {*_PORTABLE, *_FAST} - variables.keys()
     if profile == "portable":
         removed |= {name for name in os.environ if name.startswith(_REMOVED)} - variables.keys()
-    if "mxnet" in sys.modules:
-        wrong = [name for name in sorted({*variables, *removed}) if os.environ.get(name) != variables.get(name)]
-        if wrong:
+    for module, read in {"mxnet": {*variables, *removed}, "numpy": _READ_BY_NUMPY & variables.keys()}.items():
+        wrong = [name for name in sorted(read) if os.environ.get(name) != variables.get(name)]
+        if wrong and module in sys.modules:
             raise UsageError(
-                f"MXNet was imported before the {profile} profile could set {', '.join(wrong)}; start a new process"
+                f"{module} was imported before the {profile} profile could set {', '.join(wrong)}; start a new process"
             )
+    if "mxnet" in sys.modules:
         return
     for name in removed:
         os.environ.pop(name, None)

@@ -1,5 +1,5 @@
-"""Text or images in, ids or arrays out, with one documented pipeline per corpus. MXNet is not imported, except
-by ``sentence_pieces``, whose tokenizer is GluonNLP's.
+"""Text or images in, ids or arrays out, with one documented pipeline per corpus. MXNet is imported only by
+``sentence_pieces``, whose tokenizer is GluonNLP's, and by ``Vocabulary.to_gluonnlp``.
 
 In a few lines:
 

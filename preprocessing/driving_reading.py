@@ -71,7 +71,7 @@ def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:
 
     Raises InputError with file, row, reason and remedy for a table without the columns of a layout; a value that is not
     a finite number or must be a mistake; rows or frames that are not in the order of time; a frame that is missing,
-    damaged, or not of the size of the first one; an archive with members outside it.
+    damaged, there twice, or not of the size of the first one; an archive with members outside it.
     """
     if log.is_dir():
         raise InputError(log, "is a folder", remedy="give the log itself, such as driving_log.csv")
@@ -88,6 +88,8 @@ def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:
         if row is None:
             unused += 1
             continue
+        if name in pixels:
+            raise InputError(frames, f"frame {name} occurs twice", remedy="remove one of them")
         image = _decoded(log, row, frames, content)
         size = size or image.shape
         if image.shape != size:
@@ -120,6 +122,8 @@ def _read_table(log: Path) -> list[LogRow]:
     lines = [line.removesuffix("\r") for line in read_lines(log, carriage_returns=True)]
     header, *table = (_cells(log, line, text) for line, text in enumerate(lines, start=1))
     header = [cell.strip() for cell in header]
+    if not any(header):
+        raise InputError(log, "has an empty first line", line=1, remedy="remove it")
     if not table and not _RECORDED.search(header[0]):
         raise InputError(log, "has a header, but no rows", line=1, remedy=FETCH_AGAIN)
     if len(header) == len(_SIMULATOR) and (header == _SIMULATOR or _RECORDED.search(header[0])):

@@ -67,12 +67,21 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             lock = os.open(part, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_SH)
             yield part
+            _flush(part)
             with _set_aside(target, replaced):
                 part.replace(target)
     finally:
         if lock >= 0:
             os.close(lock)
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _flush(folder: Path) -> None:
+    """Wait until every file below a folder is on the disk."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
 
 
 @contextmanager
@@ -209,7 +218,7 @@ def _has_card(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text with Unix line ends, whole or not at all."""
+    """Write text as UTF-8, its line ends unchanged, whole or not at all."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
 

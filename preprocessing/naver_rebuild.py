@@ -25,7 +25,7 @@ import numpy as np
 
 from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.crawl_reading import CrawlReview, read_crawl, single_spaces
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.files import atomic_directory, sha256_of, write_json, write_text
 from preprocessing.text.table import HEADER
 
@@ -127,8 +127,12 @@ def rebuild(
     ``per_class`` (reviews per label) and ``train_rows`` are those of the corpus: other values give another corpus.
 
     Raises InputError when the crawl is missing, unreadable, truncated, not a crawl or too small, or when ``out`` must
-    not be overwritten.
+    not be overwritten; ParameterError when a number is not positive, or when no rows are left for test.
     """
+    check_positive(per_class=per_class, train_rows=train_rows)
+    if train_rows >= 2 * per_class:
+        reason = f"leaves no rows for test, as there are {2 * per_class}"
+        raise ParameterError("train_rows", train_rows, reason, remedy="choose less")
     refuse_to_lose(out, overwrite)
     crawl = read_crawl(raw)
     labelled = [review for review in crawl.reviews if review.label is not None]

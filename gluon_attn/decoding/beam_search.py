@@ -102,6 +102,8 @@ def beam_search(
         scores = log_p.asnumpy()
         scores[:, list(excluded)] = -np.inf
         best, best_ids = _likeliest(scores, beam)
+        if np.isnan(best).any():
+            raise UsageError("the network's probabilities are not numbers; train it again with a lower learning rate")
         weights = steps[0][1]
         tokens = beams.extend(best, best_ids, None if weights is None else weights.asnumpy())
         if not len(tokens):

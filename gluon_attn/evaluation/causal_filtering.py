@@ -50,7 +50,7 @@ def attended_regions(weights: np.ndarray, grid: tuple[int, int], density: float 
         density: threshold as a multiple of the uniform weight.
 
     Returns:
-        The cells of each region, ordered by the first cell of each; no regions if attention is nearly uniform.
+        The cells of each region, ordered by the first core cell of each; no regions if attention is nearly uniform.
     """
     relative = weights * len(weights) / max(float(weights.sum()), 1e-12)
     cells = np.flatnonzero(relative > 1)

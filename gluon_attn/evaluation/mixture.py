@@ -8,11 +8,11 @@ _ROUNDS = 200
 
 
 def mixture_weights(first: np.ndarray, second: np.ndarray, bins: np.ndarray, count: int) -> np.ndarray:
-    """Return the weights (count,) of the first model that maximise the likelihood of a text; 1/2 for bins without
-    words.
+    """Return the weights (count,) of the first model that maximise the likelihood of a text, computed by 200 rounds of
+    expectation-maximisation; 1/2 for bins without words.
 
     The log likelihood is concave in each weight, so expectation-maximisation (Dempster, Laird and Rubin, 1977) from 1/2
-    converges to its maximum.
+    converges to its maximum. 200 rounds fall short of it if the models differ by less than about 0.3 nats per word.
 
     Args:
         first, second: (tokens,), ln p of each word.

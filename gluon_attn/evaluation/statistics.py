@@ -234,7 +234,7 @@ def perplexity(totals: np.ndarray) -> float:
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's rank correlation; 0 if one of the two is constant.
+    """Spearman's rank correlation; 0 if one of the two is constant, NaN if a value is NaN.
 
     Args:
         first, second: (items,).
@@ -242,7 +242,7 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     ranks = np.stack([rankdata(first), rankdata(second)])
     ranks -= ranks.mean(axis=1, keepdims=True)
     scale = np.sqrt((ranks**2).sum(axis=1).prod())
-    return float(ranks[0] @ ranks[1] / scale) if scale > 0 else 0.0
+    return 0.0 if scale == 0 else float(ranks[0] @ ranks[1] / scale)
 
 
 def normalised_entropy(weights: np.ndarray) -> float:

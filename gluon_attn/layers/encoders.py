@@ -8,7 +8,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.errors import UsageError
+from gluon_attn.errors import UsageError, check_layers
 from gluon_attn.typing import Operators, Tensor
 
 _CELLS = {"gru": rnn.GRU, "lstm": rnn.LSTM}
@@ -43,8 +43,7 @@ class BidirectionalEncoder(HybridBlock):
         super().__init__(**parameters)
         if cell not in _CELLS:
             raise UsageError(f"cell {cell!r} is unknown; choose one of {', '.join(_CELLS)}")
-        if layers < 1:
-            raise UsageError(f"layers must be 1 or more, not {layers}")
+        check_layers(layers)
         layer = _CELLS[cell]
         with self.name_scope():
             self.dropout = nn.Dropout(dropout)

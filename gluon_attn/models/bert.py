@@ -20,7 +20,7 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
 from gluon_attn.attention.masks import additive_mask, causal_mask, heads_mask, token_mask
-from gluon_attn.errors import UsageError
+from gluon_attn.errors import UsageError, check_layers
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.normalization import LayerNorm
 from gluon_attn.layers.transformer import EncoderLayer
@@ -69,8 +69,7 @@ class Bert(HybridBlock):
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
-        if layers < 1:
-            raise UsageError(f"layers must be 1 or more, not {layers}")
+        check_layers(layers)
         self._heads, self._causal = heads, causal
         normal = Normal(DEVIATION)
         with self.name_scope():

@@ -10,7 +10,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias, Normal
 
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.errors import UsageError
+from gluon_attn.errors import UsageError, check_layers
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.encoders import LSTMEncoder
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -40,7 +40,8 @@ class DeepLSTM(EncoderDecoder):
         **common: arguments of :class:`EncoderDecoder`.
 
     Raises:
-        UsageError: if input feeding is without attention, or ``unit_variance`` with shared embeddings.
+        UsageError: if there are no layers, if input feeding is without attention, or ``unit_variance`` with shared
+            embeddings.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class DeepLSTM(EncoderDecoder):
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
+        check_layers(layers)
         if input_feeding and attention is None:
             raise UsageError("input feeding needs attention; give an attention, or input_feeding=False")
         if unit_variance and common.get("shared"):

@@ -50,7 +50,8 @@ class _Table:
 
 
 class KneserNey(HybridBlock):
-    """p(word | the n - 1 previous words), estimated from a text when the model is built.
+    """p(word | the n - 1 previous words), estimated from a text when the model is built. Call ``initialize()`` before
+    using it, as for every block.
 
     The text is one stream of ids: a context may begin in the previous line, and ends of lines precede the first word.
     The parameters are the tables of all n-grams, so a saved model does not need the text.

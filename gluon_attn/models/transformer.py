@@ -8,6 +8,7 @@ from mxnet import nd
 from mxnet.gluon import nn
 
 from gluon_attn.attention.masks import additive_mask, causal_mask, heads_mask, token_mask
+from gluon_attn.errors import check_layers
 from gluon_attn.layers.lengths import checked_lengths
 from gluon_attn.layers.normalization import LayerNorm
 from gluon_attn.layers.positions import positions as position_block
@@ -34,6 +35,10 @@ class Transformer(EncoderDecoder):
         length: number of learned positions.
         layer_dropout: dropout rate of the output of every sublayer.
         **common: arguments of :class:`EncoderDecoder`.
+
+    Raises:
+        UsageError: if encoder or decoder has no layers, or if a layer cannot be built (:class:`EncoderDecoder`,
+            :class:`~gluon_attn.layers.transformer.EncoderLayer`).
     """
 
     def __init__(
@@ -53,6 +58,8 @@ class Transformer(EncoderDecoder):
         **common: Any,
     ) -> None:
         super().__init__(source_units=units, target_units=units, feature_units=units, **common)
+        check_layers(encoder_layers)
+        check_layers(decoder_layers)
         self._units, self._heads, self._layers, self._has_final = units, heads, decoder_layers, norm == "pre"
         layer: dict[str, Any] = {
             "units": units,

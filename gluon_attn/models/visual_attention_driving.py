@@ -29,7 +29,9 @@ from gluon_attn.typing import Operators, Tensor
 
 KERNELS = (5, 5, 5, 3, 3)
 STRIDES = (2, 2, 2, 1, 1)
-FEWEST, DOWNSCALE = 3, 8  # the strides of the first three
+FEWEST = 3
+"""Minimum number of convolutions."""
+DOWNSCALE = 8  # the strides of the first three
 """Side, in pixels, of the square that a cell of the grid covers."""
 
 

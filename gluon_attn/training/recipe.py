@@ -33,9 +33,10 @@ class Recipe:
     gradient, except for parameters that a model exempts (``wd_mult``); None for no decay.
 
     Raises:
-        UsageError: if the decay is unknown, the norm is not positive, the rate is negative or not finite,
-            ``inverse-sqrt`` has no warm-up, ``epochs``, ``batch_size``, ``batch_tokens``, ``patience`` or ``average``
-            is below 1, ``warmup_steps`` or ``weight_decay`` is negative, or ``beta2`` is not between 0 and 1.
+        UsageError: if the decay is unknown, ``clip_norm`` or ``epsilon`` is not positive and finite, the rate is
+            negative or not finite, ``inverse-sqrt`` has no warm-up, ``epochs``, ``batch_size``, ``batch_tokens``,
+            ``patience`` or ``average`` is below 1, ``warmup_steps`` or ``weight_decay`` is negative, or ``beta2`` is
+            not between 0 and 1.
     """
 
     epochs: int
@@ -63,8 +64,9 @@ class Recipe:
             raise UsageError(f"beta2 must be 0 or more and below 1, not {self.beta2}")
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
-        if self.clip_norm is not None and not self.clip_norm > 0:
-            raise UsageError(f"clip_norm {self.clip_norm} is not positive; choose a positive number, or None")
+        for name in ("clip_norm", "epsilon"):
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
+                raise UsageError(f"{name} must be positive and finite, not {value}; choose such a number, or None")
         if self.decay == "inverse-sqrt" and self.warmup_steps < 1:
             raise UsageError("decay 'inverse-sqrt' begins where the warm-up ends; choose warmup_steps of 1 or more")
         if self.average < 1:

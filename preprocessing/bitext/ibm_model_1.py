@@ -19,8 +19,9 @@ def translations(
         iterations: iterations of expectation maximisation, starting from the uniform distribution.
 
     Returns:
-        The translations of the source words, which are in the order of their first occurrence; of equally likely
-        translations, the one that occurred first.
+        The translations of the source words, which are in the order of their first occurrence. Between equally likely
+        translations, rounding decides, the same way on every machine; if they are equal to the last bit, the one that
+        occurred first.
 
     Raises:
         ValueError: the two sides have different numbers of sentences.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
 
 
-def _udacity(track: str, title: str, source: str, frames: tuple[str, str], rows: int) -> RegisteredCorpus:
-    """A drive in the Udacity simulator. ``frames``: SHA-256 of the archive and of the log."""
+def _udacity(track: str, title: str, source: str, sha256: tuple[str, str], rows: int) -> RegisteredCorpus:
+    """A drive in the Udacity simulator. ``sha256``: of the archive and of the log."""
     folder = f"udacity_{track}"
     return RegisteredCorpus(
         name=f"udacity {track}",
@@ -19,8 +19,8 @@ def _udacity(track: str, title: str, source: str, frames: tuple[str, str], rows:
             "brake, speed; or prepare a drive of your own"
         ),
         files={
-            "frames": CorpusFile((f"{folder}/center.tar",), sha256=frames[0]),
-            "log": CorpusFile((f"{folder}/driving_log.csv",), sha256=frames[1], rows=rows),
+            "frames": CorpusFile((f"{folder}/center.tar",), sha256=sha256[0]),
+            "log": CorpusFile((f"{folder}/driving_log.csv",), sha256=sha256[1], rows=rows),
         },
     )
 

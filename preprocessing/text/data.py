@@ -26,7 +26,7 @@ class Split:
     (rows,) int8, -1 without a label; ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens``
     refers to ``symbols`` (the surface forms, shared by all splits) and ``encoded`` to the vocabulary; both are None
     until their step has run. ``normalized`` (rows,) object array of str is the text as passed to the tokenizer, if it
-    differs from ``text``; it is set only while the steps run. ``sentences``, for rows that are documents, has the
+    differs from ``text``; it is None in a finished result. ``sentences``, for rows that are documents, has the
     number of tokens of each sentence of each row, in order; they sum to the length of the row.
     """
 

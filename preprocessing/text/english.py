@@ -52,7 +52,9 @@ def plain_text(text: str) -> str:
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).translate(_PLAIN))
     elif "`" in text:
         text = text.replace("`", "'")
-    spaced = (" ".join(visible(part).split()) for part in _EMPTY_LINE.split(text))
+    # Composed again: a removed format character may have kept a letter and its accent apart.
+    seen = (unicodedata.normalize("NFC", visible(part)) for part in _EMPTY_LINE.split(text))
+    spaced = (" ".join(part.split()) for part in seen)
     paragraphs = (_DASHES.sub(" -- ", part).strip() for part in spaced)
     return "\n".join(paragraph for paragraph in paragraphs if paragraph)
 
@@ -137,7 +139,11 @@ def _pieces(paragraph: str) -> Iterator[str]:
 
 
 def _ends_sentence(paragraph: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether a stop ends the sentence that begins at ``start``; the numbers are those of ``SENTENCES_RULE``."""
+    """Whether a stop ends the sentence that begins at ``start``; the numbers are those of ``SENTENCES_RULE``.
+
+    A single capital letter that is the whole sentence so far is taken for an initial, not for the mark of a list: in
+    "A. The film", the stop ends a sentence.
+    """
     before, end = stop.start(), stop.end()
     if end == len(paragraph):
         return True

@@ -17,7 +17,6 @@ from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import check_text
 from preprocessing.errors import InputError
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
-from preprocessing.text.choices import SplitTail
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import TextPipeline
 from preprocessing.text.steps import DropEmpty, SplitByHash, labels_of_copies, leaks, survey
@@ -50,12 +49,12 @@ def own_texts_of(folder: Path | str) -> CorpusFiles:
 def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
     """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, holds out validation rows if no
     validation file is given, and does not undo the quoting of NSMC's official files. Its other steps are the same."""
-    splitters = (SplitByHash, SplitTail)  # either would replace a validation file that was given
     steps: list[Step] = [ReadTexts()]
     for step in pipeline.steps[1:]:
         if step.name == "unquote":
             continue
-        steps.append(HoldOut() if isinstance(step, splitters) else step)
+        # Any other way to hold rows out would replace a validation file that was given.
+        steps.append(HoldOut() if step.name.startswith("split-") else step)
     if not any(isinstance(step, HoldOut) for step in steps):
         position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
         steps.insert(position, HoldOut())

@@ -61,10 +61,13 @@ def test_impossible_settings_are_refused_in_one_line(profile: str, threads: int 
     assert reason in str(raised.value) and "\n" not in str(raised.value)
 
 
+IMPORTED = ("mxnet", "numpy")
+
+
 def test_configure_replaces_the_previous_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"OMP_NUM_THREADS": "7", "HOME": "kept"}
     monkeypatch.setattr(os, "environ", settings)
-    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name not in IMPORTED})
     runtime.configure("portable")
     assert settings == {**runtime.environment("portable"), "HOME": "kept"}
     runtime.configure("fast", 2)
@@ -120,13 +123,28 @@ def test_configure_after_an_import_under_other_settings_is_refused() -> None:
     assert answer.count("\n") == 1 and "start a new process" in answer
 
 
+def test_configure_after_numpy_under_another_number_of_threads_is_refused() -> None:
+    """The products of NumPy would have other bits."""
+    answer = python(
+        "import numpy\n"
+        "from gluon_attn import errors, runtime\n"
+        "try:\n"
+        "    runtime.configure('portable')\n"
+        "except errors.UsageError as error:\n"
+        "    print(error)\n",
+        OMP_NUM_THREADS="2",
+        OPENBLAS_CORETYPE="Haswell",
+    )
+    assert answer.startswith("numpy was imported before the portable profile could set OMP_NUM_THREADS; start a new")
+
+
 OTHERS = ("MXNET_USE_MKLDNN_RNN", "MXNET_ENGINE_TYPE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA")
 
 
 def test_the_portable_profile_removes_other_variables_of_mxnet_and_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {name: "0" for name in (*OTHERS, "DNNL_MAX_CPU_ISA", "MXNETLIKE")}
     monkeypatch.setattr(os, "environ", settings)
-    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name not in IMPORTED})
     runtime.configure("portable")
     assert settings == {**runtime.environment("portable"), "MXNETLIKE": "0"}
     settings["MXNET_USE_MKLDNN_RNN"] = "0"

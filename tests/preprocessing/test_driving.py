@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -239,6 +241,7 @@ FAULTS: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "infinite time": (lambda log: change(log, 7, 1, "inf"), "line 8: milliseconds is inf"),
     "beyond the lock": (lambda log: change(log, 7, 2, "1.5"), "line 8: steering 1.5 is more than 25 degrees"),
     "columns": (lambda log: [*log[:9], log[9] + ",1", *log[10:]], "line 10: 7 columns, the header has 6"),
+    "empty": (lambda log: [""], "line 1: has an empty first line"),
     "header": (lambda log: ["a,b", *log[1:]], "line 1: columns a,b are of no known layout"),
     "back in time": (lambda log: [*log[:9], log[10], log[9], *log[11:]], "line 11: is 0.100 s before the row above"),
     "frame twice": (lambda log: change(log, 9, 0, "center/0007.png"), "line 10: frame center/0007.png comes after"),
@@ -354,6 +357,14 @@ def test_an_archive_with_members_outside_it_is_refused(folder: Path, name: str, 
     with pytest.raises(InputError) as error:
         drive_of(folder)
     assert message in str(error.value)
+
+
+def test_an_archive_with_a_frame_twice_is_refused(folder: Path) -> None:
+    """The second would take the place of the first."""
+    with tarfile.open(folder / "center.tar", "a") as archive:
+        archive.addfile(archive.getmember("center/0020.png"), io.BytesIO(frames(50, 16, 32)["center/0020.png"]))
+    with pytest.raises(InputError, match=r"center\.tar: frame center/0020\.png occurs twice; remove one of them"):
+        drive_of(folder)
 
 
 def test_an_archive_with_links_or_cut_off_is_refused(folder: Path) -> None:

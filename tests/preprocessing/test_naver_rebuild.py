@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, ParameterError
 from preprocessing.naver_rebuild import CrawlReview, RebuiltFile, Report, permute, quote, rebuild
 
 # As strings the names order 10.json, 100.json, 9.json. Ratings 5 and 8 are dropped, 4 and 9 stay.
@@ -184,7 +184,7 @@ def test_texts_contain_no_tab_and_no_line_end(tmp_path: Path) -> None:
     spaces = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u2028\u2029\u3000"
     reviews = [("1", spaces.join("ab"), "1"), ("2", "  ".join("cd"), "10")]
     raw = as_folder(tmp_path / "raw", {"1.json": movie_bytes(reviews)})
-    rebuild(raw, tmp_path / "out", per_class=1)
+    rebuild(raw, tmp_path / "out", per_class=1, train_rows=1)
     text = (tmp_path / "out" / "repaired" / "ratings.txt").read_text(encoding="utf-8")
     assert text == HEADER + "2\tc d\t1\n1\ta b\t0\n"
 
@@ -288,6 +288,20 @@ def test_an_invalid_crawl_is_one_line_and_nothing_is_written(tmp_path: Path, kin
     message = str(caught.value)
     assert message.startswith(str(raw)) and reason in message and "\n" not in message
     assert [path for path in tmp_path.iterdir() if path != raw] == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ({"per_class": 0, "train_rows": 6}, "per_class 0: must be at least 1"),
+        ({"per_class": 4, "train_rows": -3}, "train_rows -3: must be at least 1"),
+        ({"per_class": 4, "train_rows": 8}, "train_rows 8: leaves no rows for test, as there are 8; choose less"),
+    ],
+)
+def test_sizes_that_leave_a_part_empty_are_refused(sizes: dict[str, int], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=reason):
+        rebuild(as_folder(tmp_path / "raw", crawl_files()), tmp_path / "out", **sizes)
+    assert not (tmp_path / "out").exists()
 
 
 def test_output_is_overwritten_only_on_request_and_only_if_a_rebuild_wrote_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -444,6 +445,11 @@ class Fixed:
 
     def step(self, tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, None, Tensors]:
         return array(np.tile(self.log_p, (len(tokens), 1))), None, state
+
+
+def test_a_network_whose_probabilities_are_not_numbers_is_refused() -> None:
+    with pytest.raises(UsageError, match="probabilities are not numbers; train it again with a lower learning rate"):
+        find([Fixed(math.nan, math.nan, math.nan)], *sources(2), beam=2, alpha=0.0)
 
 
 def test_of_equal_scores_the_first_hypothesis_and_the_first_token_come_first() -> None:

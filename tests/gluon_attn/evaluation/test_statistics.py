@@ -242,3 +242,4 @@ def test_rank_correlation_depends_on_order_only() -> None:
     assert rank_correlation(values, np.exp(9 * values)) == pytest.approx(1.0)
     assert rank_correlation(values, -values) == pytest.approx(-1.0)
     assert rank_correlation(values, np.full(4, 0.3)) == 0.0
+    assert np.isnan(rank_correlation(np.array([0.1, 0.2, np.nan]), values[:3]))

@@ -105,6 +105,12 @@ def test_heads_that_do_not_divide_the_units_are_refused(heads: int) -> None:
         Transformer(**sizes(heads=heads))
 
 
+@pytest.mark.parametrize("side", ["encoder_layers", "decoder_layers"])
+def test_a_side_without_layers_is_refused(side: str) -> None:
+    with pytest.raises(UsageError, match="layers must be 1 or more, not 0"):
+        Transformer(**sizes(**{side: 0}))
+
+
 def test_shared_embeddings_are_one_parameter() -> None:
     model = model_of("transformer", shared=True, tied=True, source_vocabulary=11)
     assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight

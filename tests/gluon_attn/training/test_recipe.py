@@ -25,6 +25,14 @@ def test_what_no_training_can_have_is_refused(change: dict[str, float]) -> None:
         Recipe(**({"epochs": 1, "batch_size": 8, "learning_rate": 1.0} | change))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["clip_norm", "epsilon"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_a_norm_and_an_epsilon_are_positive_and_finite(name: str, value: float) -> None:
+    """Gradients divided by an infinite norm are NaN."""
+    with pytest.raises(UsageError, match=f"{name} must be positive and finite, not {value}"):
+        Recipe(epochs=1, batch_size=8, learning_rate=1.0, **{name: value})  # type: ignore[arg-type]
+
+
 def test_warmup_is_linear_and_ends_at_the_rate() -> None:
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=1.0, warmup_steps=4)
     assert [recipe.rate(step, 30) for step in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]

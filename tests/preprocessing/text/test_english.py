@@ -27,6 +27,7 @@ ANYTHING = WEB | st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
         ("\u1fefd\u1ffd é", "'d' é"),  # of Greek, which are those of `d´ in NFC
         ("a--b — c – – d —- e-f ---", "a -- b -- c -- d -- e-f --"),
         ("so\xadft \u200bspace\u00a0d e\u0301", "soft space d é"),
+        ("cafe\u200b\u0301 \u1112\u200b\u1161\u11ab", "caf\u00e9 한"),  # composed after the removal
         (" \t<br><br> \u200b ", ""),
         ("", ""),
     ],

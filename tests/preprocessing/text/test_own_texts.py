@@ -39,7 +39,15 @@ def run(folder: Path, pipeline: TextPipeline = PIPELINE, **parts: list[str]) -> 
     return reading_own_texts(pipeline).run(own_texts_of(folder), cache=False, processes=1)
 
 
-@pytest.mark.parametrize("pipeline", [PIPELINE, documents.pipeline(min_freq=1), sentences.pipeline(classes=5)])
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        PIPELINE,
+        documents.pipeline(min_freq=1),
+        documents.pipeline(min_freq=1, validation="film"),
+        sentences.pipeline(classes=5),
+    ],
+)
 def test_every_pipeline_of_labelled_texts_reads_them(pipeline: TextPipeline, tmp_path: Path) -> None:
     result = run(tmp_path, pipeline)
     assert learned_labels(result.data.learned) == ("art", "news")
