@@ -235,10 +235,10 @@ REPRODUCTION = Reproduction(
         "most 1.4): causal filtering finds no region in any of the 353 filtered test frames of any network, so "
         "`removed` and `edges` have no verdict. The penalty averages over 200 regions where the paper sums: lambda 10 "
         "acts like 0.05 of the paper's (from memory). Equal weights in all frames minimise it, at 0.81 lambda / 20.",
-        "The margin of `no-cost` is ours, 0.055 degrees, 9 % of the error of `cnn-lstm`. With lambda 0, 10 and 20 the "
-        "error is 0.009, 0.006 and -0.004 degrees higher; only `no-cost-0` is conclusive, before Holm's correction. "
-        "`cnn` in `memory` has dropout 0.5 (the others 0.3) and 27 % of the parameters of `cnn-lstm`; its best epochs "
-        "are 8 to 12 of 24. The recipe was chosen for attention with a penalty: training may explain part of the "
+        "The margin of `no-cost-*` is ours, 0.055 degrees, 9 % of the error of `cnn-lstm`. With lambda 0, 10 and 20 "
+        "the error changes by +0.009, +0.006 and -0.004 degrees; only `no-cost-0` is conclusive, before Holm's "
+        "correction. `cnn` in `memory` has dropout 0.5 (the others 0.3) and 27 % of the parameters of `cnn-lstm`; its "
+        "best epochs are 8 to 12 of 24. The recipe was chosen for attention with a penalty, which may be part of the "
         "difference. `memory` was supported when intervals resampled pieces of 20 frames, which are too dependent.",
     ),
     figures=(

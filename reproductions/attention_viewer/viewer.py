@@ -74,6 +74,7 @@ def write(
     note: Mapping[str, str],
     labels: Sequence[str] = ("negative", "positive"),
     language: str = "ko",
+    back: tuple[str, str] | None = None,
 ) -> None:
     """Write the page, completely or not at all; the same arguments give the same bytes.
 
@@ -85,6 +86,7 @@ def write(
             corpus is ``sample``, the page warns that its numbers mean nothing.
         labels: names of the labels, two or more.
         language: language code of the reviews, for HTML.
+        back: address and text of a link to the page from which this one is linked; None for a page of its own.
 
     Raises:
         ValueError: if the note lacks model, corpus or digest, or if a review has weights that do not match its tokens
@@ -102,6 +104,7 @@ def write(
         sample=note["corpus"] == SAMPLE,
         labels=list(enumerate(labels)),
         language=language,
+        back=back,
     )
     write_text(path, page)
 

@@ -6,6 +6,7 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from gluon_attn.errors import UsageError
 from reproductions.cli.options import WIDE, Paper, PresetName, ResultsFile
 
 if TYPE_CHECKING:
+    from reproductions.protocol.reproduction import Preset
     from reproductions.protocol.results import Result
 
 
@@ -43,13 +45,25 @@ def list_papers(
         published = _published_seeds(papers.results_path(paper, preset.name))
         done = sum(variant.name in published for variant in preset.variants)
         state = f"results of {done} of {len(preset.variants)} variants" if done else "no results yet"
+        state += ", some without all seeds" * any(
+            name in published and _missing(preset, name, published) for name in preset.names
+        )
         corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
         for variant in preset.variants:
-            names = published.get(variant.name, [])
-            trained = f" [results of {'seeds' if len(names) > 1 else 'seed'} {', '.join(names)}]" if names else ""
+            names, missing = published.get(variant.name, []), _missing(preset, variant.name, published)
+            trained = f" [results of {_seeds(names)}{f', not of {_seeds(missing)}' * bool(missing)}]" if names else ""
             network = " [network included]" if preset.name == "cpu" and variant.name in included else ""
             print(f"    {variant.name}: {variant.title}{trained}{network}")
+
+
+def _seeds(seeds: Sequence[str]) -> str:
+    return f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}"
+
+
+def _missing(preset: Preset, variant: str, published: Mapping[str, Sequence[str]]) -> list[str]:
+    """The declared seeds of a variant that are not published."""
+    return [str(seed) for seed in preset.seeds_of(variant) if str(seed) not in published.get(variant, ())]
 
 
 def _published_seeds(results: Path) -> dict[str, list[str]]:
@@ -80,7 +94,7 @@ def compare(
         sample_warning,
         terminal_tables,
     )
-    from reproductions.protocol.waiting import untrained
+    from reproductions.protocol.waiting import judged_claim, untrained
 
     if json + markdown + wide + (claim is not None) > 1:
         raise UsageError("--claim, --json, --markdown and --wide exclude each other; choose one")
@@ -96,7 +110,7 @@ def compare(
         return
     console = Console(width=WIDE if wide else None, markup=False)
     if claim is not None:
-        console.print(claim_details(result.claim(claim)))
+        console.print(claim_details(result, judged_claim(reproduction, result, claim)))
     else:
         console.print(terminal_tables(reproduction, declared, result))
         if result.claims:
@@ -120,9 +134,11 @@ def power(
 ) -> None:
     """Print how many seeds per variant, trained ones included, a verdict on a claim would need."""
     from reproductions.protocol import judging, papers
+    from reproductions.protocol.waiting import judged_claim
 
-    judged = _results(paper, preset, results).claim(claim)
-    margin = next((each.margin for each in papers.load(paper).claims if each.id == claim), 0.0)
+    reproduction, result = papers.load(paper), _results(paper, preset, results)
+    judged = judged_claim(reproduction, result, claim)
+    margin = next((each.margin for each in reproduction.claims if each.id == claim), 0.0)
     if effect == margin or not math.isfinite(effect):
         raise UsageError(f"--effect {effect:g}: there is nothing to show; give an effect above or below {margin:g}")
     seeds = judging.power(judged, abs(effect - margin))

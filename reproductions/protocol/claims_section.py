@@ -9,7 +9,7 @@ from reproductions.protocol.judging import after_holm
 from reproductions.protocol.reported import MARKS
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result
-from reproductions.protocol.tables import markdown_table, shown_interval
+from reproductions.protocol.tables import markdown_table, shown_interval, shown_verdict
 from reproductions.protocol.waiting import unmeasured_claims
 
 DEFINITE = ("supported", "contradicted")
@@ -73,8 +73,6 @@ def _claim_cells(claim: JudgedClaim, mark: str, *, lost: bool) -> tuple[str, ...
     away."""
     reported = "" if claim.reported is None else f"{claim.reported:+.2f}{mark}"
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
-    corrected = "; not after Holm's correction" if lost else ""
-    verdict = f"{claim.verdict} ({claim.basis}{corrected})"
     return (
         f"`{claim.id}`",
         claim.statement,
@@ -83,7 +81,7 @@ def _claim_cells(claim: JudgedClaim, mark: str, *, lost: bool) -> tuple[str, ...
         f"{claim.effect:+.3f}",
         by_seed,
         shown_interval(claim.ci95),
-        verdict,
+        shown_verdict(claim, lost=lost),
         claim.measure,
     )
 

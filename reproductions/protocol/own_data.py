@@ -52,7 +52,10 @@ class DataOptions:
             return
         ways = " or ".join(" ".join(f"--{name}" for name in choice) for choice in choices)
         typed = " ".join(f"--{name}" for name in self.given)
-        raise UsageError(f"{task} on data of your own needs {ways}; given: {typed}")
+        possible = {*optional, *(name for choice in choices for name in choice)}
+        without = " ".join(f"--{name}" for name in self.given if name not in possible)
+        remedy = f"leave out {without}" if without else "give these and no others"
+        raise UsageError(f"{task} on data of your own needs {ways}; given: {typed}; {remedy}")
 
 
 FEWEST = 10

@@ -13,6 +13,7 @@ from rich.table import Table
 from gluon_attn.errors import UsageError
 from gluon_attn.metrics import interval_end, lower_is_better
 from reproductions.protocol import papers
+from reproductions.protocol.judging import after_holm
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
@@ -210,8 +211,10 @@ def claims_table(result: Result) -> Table:
     claim, effect, interval, verdict, measure = _CLAIM_HEADINGS
     for heading, whole in ((claim, False), (f"{effect} and\n{interval}", True), (verdict, True), (measure, False)):
         table.add_column(heading, overflow="fold", no_wrap=whole)
+    lost = after_holm(result.claims)
     for each in result.claims:
         effect, interval, verdict, measure = _claim_cells(each)[1:]
+        verdict += "\nnot after Holm" if each in lost else ""
         table.add_row(f"{each.id}\n{each.statement}\n", f"{effect}\n{interval}", verdict, measure)
     return table
 
@@ -233,8 +236,8 @@ def validation_table(runs: Sequence[Run]) -> Table:
     return table
 
 
-def claim_details(claim: JudgedClaim) -> Table:
-    """One claim with the effect of each seed, and its intervals over items, over seeds and over both."""
+def claim_details(result: Result, claim: JudgedClaim) -> Table:
+    """One claim of a table, with the effect of each seed, and its intervals over items, over seeds and over both."""
     table = _table(f"{claim.id}: {claim.statement} ({claim.source})", "", "", show_header=False)
     for seed, effect in claim.per_seed.items():
         table.add_row(f"seed {seed}", f"{effect:+.3f}")
@@ -245,9 +248,15 @@ def claim_details(claim: JudgedClaim) -> Table:
     of_seeds = (claim.ci95_seeds, claim.ci95) if claim.ci95_seeds else None
     table.add_row("95 % interval over seeds", shown_interval(of_seeds[0]) if of_seeds else "not known")
     table.add_row("95 % interval over both", shown_interval(of_seeds[1]) if of_seeds else "not known")
-    table.add_row("verdict", f"{claim.verdict} ({claim.basis})")
+    table.add_row("verdict", shown_verdict(claim, lost=claim in after_holm(result.claims)))
     table.add_row("measured as", claim.measure)
     return table
+
+
+def shown_verdict(claim: JudgedClaim, *, lost: bool) -> str:
+    """The verdict with what it is based on; ``lost``: whether Holm's correction takes it away."""
+    corrected = "; not after Holm's correction" if lost else ""
+    return f"{claim.verdict} ({claim.basis}{corrected})"
 
 
 def shown_interval(interval: tuple[float, float]) -> str:

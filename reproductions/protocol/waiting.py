@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gluon_attn.errors import UsageError
 from reproductions.protocol.claims import Claim
 from reproductions.protocol.elsewhere import is_published
 from reproductions.protocol.reproduction import Preset, Reproduction
-from reproductions.protocol.results import Result
+from reproductions.protocol.results import JudgedClaim, Result
 
 
 def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
@@ -46,7 +47,26 @@ def unmeasured_claims(reproduction: Reproduction, result: Result) -> list[Claim]
     return [claim for claim in reproduction.claims if is_trained(claim, result) and claim.id not in judged]
 
 
+def judged_claim(reproduction: Reproduction, result: Result, id: str) -> JudgedClaim:
+    """The claim of that id in a table.
+
+    Raises:
+        UsageError: if it is not there; the message says whether the paper declares it, and what it waits for.
+    """
+    for claim in reproduction.claims:
+        if claim.id != id or any(judged.id == id for judged in result.claims):
+            continue
+        missing = [name for name in claim.variants if not _is_trained(name, result)]
+        if not missing:
+            raise UsageError(f"claim {id!r} cannot be measured from the outcomes of {result.paper}; choose another")
+        raise UsageError(f"claim {id!r} has no verdict yet: train and score {', '.join(missing)} first")
+    return result.claim(id)
+
+
 def is_trained(claim: Claim, result: Result) -> bool:
     """Whether all systems that a claim names are trained, here or by another paper."""
-    trained = {row.variant for row in result.rows}
-    return all(is_published(name) if "/" in name else name in trained for name in claim.variants)
+    return all(_is_trained(name, result) for name in claim.variants)
+
+
+def _is_trained(variant: str, result: Result) -> bool:
+    return is_published(variant) if "/" in variant else any(row.variant == variant for row in result.rows)

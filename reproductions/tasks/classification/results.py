@@ -91,6 +91,10 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path, *, train_label:
     draw_training_curves(curves, path, train_label=train_label)
 
 
+BACK = ("attention.html", "Attention of the published examples")
+"""The page of the explorer from which the published reading pages are linked."""
+
+
 def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
     """Write the page on which test texts can be searched and read with the weights of one network, that of the first
     trained variant.
@@ -140,6 +144,7 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
     if every > 1:
         note["shown"] = f"one in {every} of the {len(test_texts)} test texts"
     labels, language = texts["labels"].tolist(), str(texts["language"])
+    title = _title_of(outcome, title)
     viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
 
 
@@ -168,8 +173,14 @@ def write_published_page(outcome: Outcome, path: Path, title: str, labels: Seque
     if not reviews:
         return False
     note = _note(outcome) | {"shown": f"{len(chosen)} of the {len(outcome.predictions['label'])} test texts"}
-    viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
+    looks: dict[str, Any] = {"labels": labels, "language": language, "back": BACK}
+    viewer.write(path, title=_title_of(outcome, title), reviews=reviews, note=note, **looks)
     return True
+
+
+def _title_of(outcome: Outcome, title: str) -> str:
+    """The title of a reading page, which names the network: a paper may have several pages."""
+    return f"Texts read by {outcome.variant}: {title}"
 
 
 def _note(outcome: Outcome) -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 from reproductions.protocol import papers
 from reproductions.protocol.results import Result
 from tests.reproductions.cli.project import WARNING, Project
+from tests.reproductions.protocol.tabulated import row as row_of
 from tests.reproductions.support import Answer, gluon_attn, judged
 
 
@@ -71,6 +72,17 @@ def test_compare_shows_one_claim_with_its_intervals(trained: tuple[Project, Answ
         "claim 'nothing' is not among the results of toy"
         in gluon_attn("compare", *options, "--claim", "nothing").refusal
     )
+
+
+def test_a_claim_that_waits_or_cannot_be_measured_says_so(tmp_path: Path, project: Project) -> None:
+    path = tmp_path / "results.json"
+    options = (project.script, "--preset", "smoke", "--results", path, "--claim", "bend")
+    Result("toy", "smoke", [row_of("curved")], [], {}).write(path)
+    waits = "claim 'bend' has no verdict yet: train and score straight first"
+    assert waits in gluon_attn("compare", *options).refusal
+    assert waits in gluon_attn("power", *options, "--effect", 1).refusal
+    Result("toy", "smoke", [row_of("curved"), row_of("straight")], [], {}).write(path)
+    assert "claim 'bend' cannot be measured from the outcomes of toy" in gluon_attn("compare", *options).refusal
 
 
 def test_power_prints_how_many_seeds_a_claim_needs(tmp_path: Path, project: Project) -> None:

@@ -154,8 +154,8 @@ def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> 
     margin = 0.05 * straight
     assert f"ours, {margin:.3f} degrees, {100.0 * margin / lstm:.0f} % of the error of `cnn-lstm`." in note
     assert f"adds at\nmost {margin:.3f} degrees, {100.0 * margin / lstm:.0f} % of it" in (kim2017.__doc__ or "")
-    costs = by_seed([cost - lstm for cost in attended], "{:.3f}")
-    assert f"With lambda 0, 10 and 20 the error is {costs} degrees higher" in note
+    costs = by_seed([cost - lstm for cost in attended], "{:+.3f}")
+    assert f"With lambda 0, 10 and 20 the error changes by {costs} degrees" in note
     claims = results("kim2017")["claims"]
     conclusive = [claim["id"] for claim in claims if claim["verdict"] != "inconclusive"]
     assert conclusive == ["no-cost-0"] and "only `no-cost-0` is conclusive, before Holm's correction" in note

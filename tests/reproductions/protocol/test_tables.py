@@ -10,7 +10,7 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import index, papers
-from reproductions.protocol.results import Result, Row
+from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.tables import (
     claim_details,
     claims_table,
@@ -130,10 +130,15 @@ def test_a_column_may_have_the_number_of_the_pretrained_network() -> None:
 
 
 def test_one_claim_shows_its_seeds_and_its_intervals() -> None:
-    table = printed(claim_details(judged(reported=0.25)), 100)
+    def details(claim: JudgedClaim) -> str:
+        return printed(claim_details(replace(result(), claims=[claim]), claim), 100)
+
+    table = details(judged(reported=0.25))
     for shown in ("seed 1", "-0.400", "[-0.600, -0.400]", "[-0.700, -0.300]", "[-0.750, -0.250]", "+0.250", "2 seeds"):
         assert shown in table
-    assert "not known" in printed(claim_details(judged(ci95_seeds=None, per_seed={"1": -0.5})), 100)
+    assert "not known" in details(judged(ci95_seeds=None, per_seed={"1": -0.5}))
+    lost = "contradicted (2 seeds; not after Holm's correction)"
+    assert lost in details(judged(verdict="contradicted", p=0.06)) and lost not in table
 
 
 def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Path) -> None:

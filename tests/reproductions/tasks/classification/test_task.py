@@ -422,6 +422,7 @@ def test_a_published_outcome_has_a_page_of_its_examples(tmp_path: Path) -> None:
     assert data["examples"] == [0] and rows == sorted(set(rows))
     assert data["gold"][1:] == "".join(str(published.predictions["label"][row]) for row in rows)
     assert f"of the {len(published.predictions['label'])} test texts" in page and 'lang="ko"' in page
+    assert "<title>Texts read by best: A title</title>" in page and '<a href="attention.html">' in page
     empty = outcome(tmp_path / "empty", "a", arrays={"label": [0]})
     assert not NSMC().published_page(empty, "A title", tmp_path / "none.html")
     assert not (tmp_path / "none.html").exists()
