@@ -66,7 +66,8 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
         declared = papers.load(paper).preset(options.preset)
         names = (*declared.headline, *declared.names)
         answering = [name for name in names if declared.task(name).command == command]
-        name = variant or (answering or names)[0]
+        included = [name for name in models.included_models(paper) if name in declared.names]
+        name = variant or (answering or [*included, *names])[0]  # the hint at another command names what can answer
         _check_command(command, paper, name, declared.task(name))
         run = Run(paper, options.preset, name, options.seed, options.profile, options.threads, options.runs)
         model = models.find(run, variant)
