@@ -112,9 +112,8 @@ REPRODUCTION = Reproduction(
     paper=Override(lambda variant: variant if variant.name == BASE else None, seeds=(1, 2, 3)),
     columns=(*ChosenTranslation.columns, COLUMN),
     notes=(
-        "`base` and `words` are trained so far, with three seeds and 8 epochs, which do not show convergence: with 16 "
-        "epochs `base`, which is then `search-all` of `bahdanau2014`, has 36.96 BLEU. The claims on case wait for the "
-        "other variants.",
+        "8 epochs do not show convergence: with 16 epochs `base`, which is then `search-all` of `bahdanau2014`, has "
+        "36.96 BLEU.",
         "*BLEU of subwords* compares the network's own tokens, not joined to words. *sacreBLEU, cased* keeps the case "
         "of both sides. *Tokenizer intl*, *none* and *char* are other tokenizers of sacreBLEU, on lower-cased text; "
         "*none* splits at spaces only.",

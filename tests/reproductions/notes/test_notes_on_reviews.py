@@ -269,9 +269,21 @@ def test_the_effects_that_the_korean_document_names() -> None:
     assert f"{effect['vectors-best']:.2f}%p를 더합니다(95 % 구간 {interval('vectors-best')})" in text
     assert f"하나보다 {effect['kinds']:.2f}%p 높습니다(95 % 구간 {interval('kinds')})" in text
     assert f"차이가 {effect['ngrams']:+.2f}%p(95 % 구간 {interval('ngrams')})" in text
-    assert found["ngrams"]["verdict"] == "inconclusive" and len(found) == 11 and "열한 가지 주장을" in text
+    assert f"음절을 넣어서 생긴 차이는 {effect['syllables']:+.2f}%p(95 % 구간 {interval('syllables')})" in text
+    assert f"드롭아웃의 차이는 {effect['token-dropout']:+.2f}%p(95 % 구간 {interval('token-dropout')})" in text
+    undecided = ("ngrams", "syllables", "token-dropout")
+    assert {found[name]["verdict"] for name in undecided} == {"inconclusive"}
+    assert len(found) == 13 and "열세 가지 주장을" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
+
+
+def test_what_brought_the_accuracy_of_the_best_network() -> None:
+    """As a note of `naver_self_attention` has it."""
+    found = {claim["id"]: claim for claim in results("naver_self_attention")["claims"]}
+    most = max(found[name]["ci95"][1] for name in ("syllables", "token-dropout"))
+    assert f"neither is worth more than {most:.2f} points." in papers.load("naver_self_attention").notes[-1]
+    assert found["vectors-best"]["verdict"] == "supported" and found["vectors-best"]["p"] * len(found) > 0.05
 
 
 def test_the_accuracy_of_three_kinds_of_networks_together() -> None:
