@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gluon_attn.errors import UsageError
-from preprocessing.files import atomic_directory, write_text
+from preprocessing.files import atomic_directory, write_json, write_text
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import preset_of
@@ -21,7 +21,7 @@ from reproductions.protocol.preparing import prerequisite
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
-from reproductions.protocol.results_page import results_readme, results_readme_path
+from reproductions.protocol.results_page import FIGURES, results_readme, results_readme_path
 from reproductions.protocol.runner import trained_as_declared
 from reproductions.protocol.runs import RESTORE, Outcome, Run, in_order, published_outcomes, training_in, training_of
 
@@ -174,19 +174,19 @@ def _check_ensembles(preset: Preset, together: Sequence[tuple[str, str]]) -> Non
 
 
 def _write_folder(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result, directory: Path) -> None:
-    """Write what is published of a table besides the results file: outcomes, figures and their README. Other files of
-    the published folder, such as the record of test readings, are copied."""
+    """Write what is published of a table besides the results file: outcomes, figures with their titles, and the README.
+    Other files of the published folder, such as the record of test readings, are copied."""
     reproduction = papers.load(paper)
     for outcome in outcomes:
         outcome.publish(directory / "outcomes")
-    draw_figures(reproduction, preset, outcomes, directory)
-    figures = [path.name for path in sorted(directory.glob("*.png"))]
+    figures = {path.name: title for title, path in draw_figures(reproduction, preset, outcomes, directory).items()}
+    write_json(directory / FIGURES, figures)
     readme = results_readme(reproduction, preset, result, read_readings(paper), figures)
     write_text(directory / "README.md", readme)
     for path in results_readme_path(paper).parent.glob("*"):
         if path.is_dir() and path.name != "outcomes":
             shutil.copytree(path, directory / path.name)
-        elif path.is_file() and path.suffix != ".png" and path.name != "README.md":
+        elif path.is_file() and path.suffix != ".png" and path.name not in ("README.md", FIGURES):
             shutil.copyfile(path, directory / path.name)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
+from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
 from reproductions.protocol.claims_section import claims_section, marks_of, unmeasured
 from reproductions.protocol.differences import COLUMN
@@ -18,20 +20,23 @@ from reproductions.protocol.results import Result, Row
 from reproductions.protocol.tables import FROM_MEMORY, Line, markdown_table, table_lines
 from reproductions.protocol.waiting import untrained
 
+FIGURES = "figures.json"
+"""Name of the file with the titles of the figures, which is next to them."""
+
 
 def results_readme(
     reproduction: Reproduction,
     preset: Preset,
     result: Result,
     readings: Sequence[Reading],
-    figures: Sequence[str],
+    figures: Mapping[str, str],
 ) -> str:
     """The README next to the results of a paper: its table, claims, reported numbers and figures.
 
     Args:
         reproduction, preset, result: the paper, its preset and its results.
         readings: the readings of its test splits.
-        figures: names of the PNGs in the same folder.
+        figures: titles of the PNGs in the same folder, by file name.
     """
     table = table_lines(reproduction, preset, result)
     claims = claims_section(
@@ -56,7 +61,10 @@ def results_readme(
     if reproduction.reported:
         blocks += ["## Reported by others", "\n".join(_reported_markdown(reproduction.reported))]
     if figures:
-        blocks += ["## Figures", *(f"![{_caption(name)}]({name})" for name in figures)]
+        blocks.append("## Figures")
+        for name, title in figures.items():
+            caption = title[:1].upper() + title[1:]
+            blocks += [f"![{caption}]({name})", f"*{caption}*"]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -101,15 +109,19 @@ def results_readme_path(paper: str) -> Path:
 
 
 def readme_of(paper: str) -> str:
-    """The README of a paper's results, generated from its published results of preset ``cpu``."""
+    """The README of a paper's results, generated from its published results of preset ``cpu``.
+
+    Raises:
+        UsageError: if a file of the published results is missing or damaged.
+    """
     reproduction = papers.load(paper)
     result = Result.read(papers.results_path(paper, "cpu"))
-    figures = [path.name for path in sorted(results_readme_path(paper).parent.glob("*.png"))]
+    path = results_readme_path(paper).with_name(FIGURES)
+    try:
+        figures = dict[str, str](json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); write it with gluon-attn publish {paper}") from None
     return results_readme(reproduction, reproduction.preset("cpu"), result, read_readings(paper), figures)
-
-
-def _caption(name: str) -> str:
-    return name.removesuffix(".png").replace("_", " ")
 
 
 def _provenance(result: Result, rows: Sequence[Row]) -> str:

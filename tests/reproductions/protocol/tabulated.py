@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -76,10 +77,10 @@ def printed(table: RenderableType, width: int) -> str:
 def markdown(
     of: Result,
     paper: Reproduction = REPRODUCTION,
-    figures: tuple[str, ...] = (),
+    figures: Mapping[str, str] | None = None,
     readings: tuple[Reading, ...] = (),
 ) -> str:
-    return results_readme(paper, paper.preset("cpu"), of, readings, figures)
+    return results_readme(paper, paper.preset("cpu"), of, readings, figures or {})
 
 
 def cells(page: str, variant: str) -> list[str]:

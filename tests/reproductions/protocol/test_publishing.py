@@ -28,6 +28,7 @@ from tests.reproductions.support import gluon_attn, outcome
 FILES = {
     "toy.json",
     "toy/README.md",
+    "toy/figures.json",
     *(
         f"toy/{name}.png"
         for name in ("both", "points_curved", "points_pretrained", "points_straight", "training_curves")

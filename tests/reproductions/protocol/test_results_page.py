@@ -97,10 +97,14 @@ def test_the_number_of_test_readings_is_below_the_table() -> None:
 
 def test_notes_and_figures_are_in_the_readme() -> None:
     page = markdown(
-        result(*three("curved")), replace(REPRODUCTION, notes=("One.", "Two.")), ("the_curves.png", "b.png")
+        result(*three("curved")),
+        replace(REPRODUCTION, notes=("One.", "Two.")),
+        {"curves.png": "the curves", "b.png": "BLEU by length"},
     )
     assert "\n\nOne.\n\nTwo.\n\n## Claims" in page
-    assert page.endswith("## Figures\n\n![the curves](the_curves.png)\n\n![b](b.png)\n")
+    assert page.endswith(
+        "## Figures\n\n![The curves](curves.png)\n\n*The curves*\n\n![BLEU by length](b.png)\n\n*BLEU by length*\n"
+    )
     assert "## Figures" not in markdown(result(*three("curved")))
 
 
