@@ -118,9 +118,9 @@ REPRODUCTION = Reproduction(
         "of both sides. *Tokenizer intl*, *none* and *char* are other tokenizers of sacreBLEU, on lower-cased text; "
         "*none* splits at spaces only.",
         "`words` and `base` are level in BLEU, but `words` has 1.9 points less chrF and 3.6 points less BLEU on "
-        "characters: 5.6 % of the words of its translations are the unknown token, which 43 % of the sentences have. "
-        "Its translations have 97 % as many words as the references, those of `base` 101 %. A longer training may rank "
-        "the two differently.",
+        "characters (chrF is only in the results file): 5.6 % of the words of its translations are the unknown token, "
+        "which 43 % of the sentences have. Its translations have 97 % as many words as the references, those of `base` "
+        "101 %. A longer training may rank the two differently.",
         "BLEU on subwords is lower, not higher, because of the brevity penalty: 64 % of the subwords of a translation "
         "are in its reference, and 65 % of the words, but translations have 90 % as many subwords as the references, "
         "and 101 % as many words. Probably the network uses fewer rare words, which are split into more pieces.",
