@@ -298,6 +298,11 @@ def mean_right(side: list[Arrays]) -> np.ndarray:
     return np.mean([100.0 * one["right"] for one in side], axis=0)
 
 
+def of_shared_seeds(*systems: list[Arrays]) -> list[list[Arrays]]:
+    """The systems with the seeds that all have, which are the first ones of each."""
+    return [system[: min(map(len, systems))] for system in systems]
+
+
 def averaged_right(*systems: list[Arrays]) -> np.ndarray:
     """Share of the seeds whose networks, one of each system, classify an item correctly together, in per cent."""
     labels = [one["label"] for system in systems for one in system]
@@ -601,8 +606,8 @@ MEASURED: dict[str, Measure] = {
         lambda accuracy: extra_variation(accuracy, 6),
         **how,
     ),
-    "naver_self_attention kinds": lambda best, *others, **how: mean_of(
-        averaged_right(best, *others) - mean_right(best), **how
+    "naver_self_attention kinds": lambda *systems, **how: mean_of(
+        averaged_right(*of_shared_seeds(*systems)) - mean_right(of_shared_seeds(*systems)[0]), **how
     ),
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),

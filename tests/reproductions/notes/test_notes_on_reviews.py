@@ -22,6 +22,7 @@ from tests.reproductions.published_numbers import (
     mean_array,
     mean_of,
     mean_right,
+    of_shared_seeds,
     perplexity,
     published_at,
     records,
@@ -289,7 +290,7 @@ def test_what_brought_the_accuracy_of_the_best_network() -> None:
 def test_the_accuracy_of_three_kinds_of_networks_together() -> None:
     """As a note of `naver_self_attention` has it."""
     (claim,) = (one for one in papers.load("naver_self_attention").claims if one.id == "kinds")
-    kinds = sides("naver_self_attention", *claim.variants)
+    kinds = of_shared_seeds(*sides("naver_self_attention", *claim.variants))
     by_seed = [averaged_right(*([one] for one in of_seed)).mean() for of_seed in zip(*kinds, strict=True)]
     seeds = sides("naver_self_attention", "best-vectors-averaged")[0]
     note = papers.load("naver_self_attention").notes[3]
