@@ -9,11 +9,12 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from preprocessing.files import write_json
 from reproductions.protocol import papers
 from reproductions.protocol.readings import Reading
 from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
-from reproductions.protocol.results_page import results_readme, results_readme_path
+from reproductions.protocol.results_page import FIGURES, results_readme, results_readme_path
 from tests.reproductions.support import judged
 from tests.reproductions.toy import REPRODUCTION
 
@@ -106,3 +107,4 @@ def publish(of: Result, preset: str = "cpu") -> None:
     path = papers.results_path(of.paper, preset)
     of.write(path)
     results_readme_path(of.paper).parent.mkdir(exist_ok=True)
+    write_json(results_readme_path(of.paper).with_name(FIGURES), {})

@@ -120,21 +120,22 @@ def test_shares_have_each_pair_and_each_prediction_once(data: PretrainingData, s
 
 
 @pytest.mark.parametrize("changed", [{}, {"pairs": False}, {"pairs": False, "causal": True}])
-def test_a_batch_in_pieces_trains_as_at_once(data: PretrainingData, changed: dict[str, Any], tmp_path: Path) -> None:
+def test_micro_batches_train_as_a_batch_at_once(data: PretrainingData, changed: dict[str, Any], tmp_path: Path) -> None:
     """By gradient descent: Adam would enlarge the rounding errors of gradients that are zero, those of key biases."""
     recipe = replace(RECIPE, epochs=1, optimizer="sgd", learning_rate=0.5)
     settings = replace(SETTINGS, steps=4, **changed)
     trained = []
-    for pieces in (1, 3):
+    for count in (1, 3):
         runtime.seed_all(1)
         model = settings.build(data)
         model.initialize(init.Xavier())
-        folder = RunDirectory(tmp_path / str(pieces), {})
-        history = fit(model, TASK.objective(settings, recipe, data), recipe, folder, seed=1, pieces=pieces).history
+        folder = RunDirectory(tmp_path / str(count), {})
+        objective = TASK.objective(settings, recipe, data)
+        history = fit(model, objective, recipe, folder, seed=1, micro_batches=count).history
         trained.append((parameter_arrays(model), history[0]["train_loss"]))
-    (at_once, loss), (in_pieces, same_loss) = trained
+    (at_once, loss), (in_micro_batches, same_loss) = trained
     assert loss == pytest.approx(same_loss, rel=1e-5)
-    assert max(float(np.abs(at_once[name] - in_pieces[name]).max()) for name in at_once) < 1e-5
+    assert max(float(np.abs(at_once[name] - in_micro_batches[name]).max()) for name in at_once) < 1e-5
 
 
 def test_before_training_pieces_are_as_likely_as_they_are_frequent(data: PretrainingData) -> None:
