@@ -10,7 +10,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
 from reproductions.protocol.report import papers_markdown, write_reports
-from reproductions.protocol.results_page import results_readme_path
+from reproductions.protocol.results_page import FIGURES, readme_of, results_readme_path
 from tests.reproductions.protocol.tabulated import CLAIM, REPORTED, publish, result, three
 from tests.reproductions.support import ROOT, Answer, gluon_attn, judged
 from tests.reproductions.toy import REPRODUCTION
@@ -100,3 +100,12 @@ def test_the_readmes_show_the_published_results() -> None:
     """It fails after new results are published until `gluon-attn report` has been run."""
     stale = [str(path.relative_to(ROOT)) for path in write_reports(check=True)]
     assert stale == [], "run `gluon-attn report`"
+
+
+def test_missing_titles_of_figures_are_one_line(own: Path) -> None:
+    publish(result(*three("curved")))
+    titles = results_readme_path("toy").with_name(FIGURES)
+    for content in (None, "{"):
+        titles.unlink() if content is None else titles.write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=r"figures\.json: cannot be read \(.*\); write it with gluon-attn publish"):
+            readme_of("toy")
