@@ -25,6 +25,10 @@ def chromium() -> str | None:
     return shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
 
 
+class Navigated(Exception):
+    """The page was left before it answered."""
+
+
 class Tab:
     """One page of the browser."""
 
@@ -47,6 +51,8 @@ class Tab:
         while True:
             answer = self._read()
             if answer.get("id") == self._number:
+                if answer.get("error", {}).get("message") == "Inspected target navigated or closed":
+                    raise Navigated(method)
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 result: dict[str, Any] = answer["result"]
                 return result
@@ -67,10 +73,17 @@ class Tab:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def _evaluated_unless_leaving(self, expression: str) -> Any:
+        """The value of an expression; None if the page is being left."""
+        try:
+            return self.evaluate(expression)
+        except Navigated:
+            return None
+
     def until(self, expression: str) -> Any:
         """Wait until an expression is true."""
         end = time.monotonic() + WAIT
-        while not (value := self.evaluate(expression)):
+        while not (value := self._evaluated_unless_leaving(expression)):
             assert time.monotonic() < end, f"never true: {expression}; {self.evaluate('document.body.innerText')}"
             time.sleep(0.05)
         return value

@@ -305,7 +305,7 @@ def test_a_site_of_files_needs_no_server(tab: Tab, tmp_path: Path) -> None:
     tab.until(DRAWN)
     assert tab.evaluate("document.querySelectorAll('.matrix td.outside').length") > 0
     assert tab.evaluate("document.getElementById('example').value") == "1"
-    tab.evaluate("document.querySelector('#pages a').click()")
+    tab.evaluate("setTimeout(() => document.querySelector('#pages a').click())")  # after the answer to this
     tab.until("document.images.length > 3 && [...document.images].every((one) => one.naturalWidth > 0)")
     assert tab.complaints() == []
 
