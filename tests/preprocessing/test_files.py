@@ -155,3 +155,15 @@ def test_what_a_killed_process_left_of_another_result_is_not_touched(tmp_path: P
     assert (other / "ids").exists()
     with atomic_directory(tmp_path / "out.v2") as folder:
         assert (tmp_path / "out.v2" / "ids").exists(), "it is back in its place until it is replaced"
+
+
+def test_every_file_of_a_folder_is_on_the_disk_before_it_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = set()
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.add(os.fstat(file).st_ino))
+    with atomic_directory(tmp_path / "made") as part:
+        (part / "below").mkdir()
+        for name in ("a", "below/b"):
+            (part / name).write_text(name)
+    assert flushed == {(tmp_path / "made" / name).stat().st_ino for name in ("a", "below/b")}
