@@ -1,14 +1,17 @@
-"""Training does not read the test split, whatever the task."""
+"""Training does not read the test split, and validation reads its own, whatever the task."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gluon_attn import runtime
+from gluon_attn.training.objective import Objective
 from reproductions.protocol import papers
+from reproductions.protocol.task import Task, Variant
 
 ONE_OF_EACH_TASK = {
     "classification": ("naver_self_attention", "as-written"),
@@ -25,20 +28,46 @@ ONE_OF_EACH_TASK = {
 }
 
 
+@dataclass(frozen=True)
+class Trainable:
+    """A variant of the preset smoke, its data without a split, and its network before training."""
+
+    variant: Variant[Any]
+    task: Task[Any, Any]
+    data: Any
+    model: Any
+
+    @classmethod
+    def without(cls, split: str, task: str) -> Trainable:
+        paper, name = ONE_OF_EACH_TASK[task]
+        preset = papers.load(paper).preset("smoke")
+        variant, task_of = preset.variant(name), preset.task(name)
+        data = task_of.prepare(variant.settings, sample=True)
+        whole = data.prepared.data
+        kept = {name: rows for name, rows in whole.splits.items() if name != split}
+        assert len(kept) < len(whole.splits)
+        texts = hasattr(whole, "with_splits")
+        without = replace(data.prepared, data=whole.with_splits(kept) if texts else replace(whole, splits=kept))
+        runtime.seed_all(1)
+        model = variant.settings.build(data)
+        variant.settings.initialize(model, data)
+        return cls(variant, task_of, replace(data, prepared=without), model)
+
+    def objective(self) -> Objective:
+        return self.task.objective(self.variant.settings, self.variant.recipe, self.data)
+
+
 @pytest.mark.parametrize("task", ONE_OF_EACH_TASK)
 def test_training_and_validation_need_no_test_split(task: str) -> None:
-    paper, name = ONE_OF_EACH_TASK[task]
-    preset = papers.load(paper).preset("smoke")
-    variant, task_of = preset.variant(name), preset.task(name)
-    data = task_of.prepare(variant.settings, sample=True)
-    whole = data.prepared.data
-    kept = {split: rows for split, rows in whole.splits.items() if split != "test"}
-    assert len(kept) < len(whole.splits)
-    texts = hasattr(whole, "with_splits")
-    without = replace(data.prepared, data=whole.with_splits(kept) if texts else replace(whole, splits=kept))
-    runtime.seed_all(1)
-    model = variant.settings.build(data)
-    variant.settings.initialize(model, data)
-    objective = task_of.objective(variant.settings, variant.recipe, replace(data, prepared=without))
-    assert np.isfinite(objective.evaluate(model)[objective.select])
+    one = Trainable.without("test", task)
+    objective = one.objective()
+    assert np.isfinite(objective.evaluate(one.model)[objective.select])
     assert len(list(objective.epoch_batches(np.random.RandomState(0), 1))) == objective.steps
+
+
+@pytest.mark.parametrize("task", ONE_OF_EACH_TASK)
+def test_validation_reads_the_validation_split(task: str) -> None:
+    """It would find no split of that name, and not read train in its place."""
+    one = Trainable.without("validation", task)
+    with pytest.raises(KeyError, match="validation"):
+        one.objective().evaluate(one.model)
