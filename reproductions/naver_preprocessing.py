@@ -224,7 +224,7 @@ REPRODUCTION = Reproduction(
         "Differences are from `base`, those of the stronger network from `strong`. “We used Mecab and removed stop "
         "words” may mean any of the three rules here. They change accuracy by +0.14, +0.30 and -1.44 points, a range "
         "of 1.74; those of the two lists of words differ by 0.16, so most of this is the removal by part of speech. "
-        "Seeds of one pipeline differ by 0.05 (standard deviation of `base`; others up to 0.23). The three rules "
+        "Seeds of one pipeline differ by 0.05 (standard deviation of `base`; others up to 0.22). The three rules "
         "remove 14.7 %, 22.7 % and 40.6 % of the tokens of the test reviews, so fewer are cut at 30 tokens: 11.4 %, "
         "9.6 % and 5.4 % instead of 14.5 %. The list of the Okt tutorial was not made for Mecab's morphemes; the stop "
         "tags of Lucene's Korean analyser include adverbs, so that 안 and 못 (not) are removed too.",

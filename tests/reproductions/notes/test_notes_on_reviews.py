@@ -95,7 +95,8 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"[{spread} points](" in english and f"the two word lists by {words};" in english
     assert f"[{spread}%p](" in korean and f"단어 목록 둘끼리는 {words}%p" in korean
     rows = [row for row in results("naver_preprocessing")["rows"] if row["split"] == "test"]
-    widest = max(row["std"] for row in rows if row["metric"] == "accuracy")
+    first = {row["variant"]: row for row in reversed(rows) if row["metric"] == "accuracy"}  # of all test reviews
+    widest = max(row["std"] for row in first.values())
     assert f"by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`; others up to {widest:.2f})" in note
 
 
