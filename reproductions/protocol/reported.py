@@ -12,8 +12,9 @@ MARKS = {"memory": " †", "secondary": " (secondary source)", "text": ""}
 class Reported:
     """A number reported by a paper or a public implementation.
 
-    ``checked`` says what the number was checked against: ``text`` (the published text), ``secondary`` (a summary or
-    README) or ``memory``, which is printed with a dagger. ``digits`` is the number of decimals that the source gives.
+    ``checked`` says what the number was checked against: ``text`` (what its authors publish: the paper, or the README
+    of their code), ``secondary`` (another text, such as a summary) or ``memory``, which is printed with a dagger.
+    ``digits`` is the number of decimals that the source gives.
     """
 
     system: str
@@ -27,7 +28,7 @@ class Reported:
 
     @property
     def shown(self) -> str:
-        """The value with the decimals of its source, and a mark unless it was checked against the published text."""
+        """The value with the decimals of its source, and a mark unless it was read where its authors publish it."""
         return f"{self.value:.{self.digits}f}{MARKS[self.checked]}"
 
     @property
