@@ -30,6 +30,7 @@ def test_every_published_number_follows_from_the_committed_predictions(paper: st
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("paper", PUBLISHED)
 def test_every_published_interval_follows_from_the_committed_predictions(paper: str) -> None:
     check_rows(paper, interval=True)
