@@ -204,6 +204,20 @@ def test_the_loss_of_training_is_smoothed_by_the_mean_over_classes() -> None:
         np.testing.assert_allclose(objective.loss(nd.array(logits), nd.array(target)).asnumpy(), expected, rtol=1e-5)
 
 
+def test_few_images_of_training_are_as_many_of_each_class_and_part_of_more() -> None:
+    """The images of the sample are in the order of their classes."""
+    data = TASK.prepare(VARIANT.settings, sample=True)
+    seen: list[set[bytes]] = []
+    for images in (50, 100):
+        settings = replace(VARIANT.settings, padding=0, flip=False, images=images, passes=1)
+        objective = TASK.objective(settings, replace(VARIANT.recipe, batch_size=10), data)
+        batches = list(objective.batches(np.random.RandomState(images)))
+        labels = np.concatenate([batch.target for batch in batches]).astype(int)
+        assert np.bincount(labels).tolist() == [images // 10] * 10
+        seen.append({image.tobytes() for batch in batches for image in batch.inputs[0]})
+    assert len(seen[0]) == 50 and seen[0] < seen[1]
+
+
 def test_images_of_training_are_augmented_and_those_of_validation_are_not() -> None:
     data = TASK.prepare(VARIANT.settings, sample=True)
     settings = replace(VARIANT.settings, padding=2, flip=True, cutout=4, images=None, passes=1)

@@ -334,6 +334,15 @@ def test_what_is_not_trained_knows_the_frame_before_at_most(name: str, factor: f
         np.testing.assert_allclose(degrees[rows[1:]], factor * frames.target[rows[:-1]])
 
 
+def test_the_other_road_is_a_whole_drive_that_is_only_tested_on() -> None:
+    """The sample stands for both roads; cut into blocks, its frames are in three splits."""
+    data = SMOKE.task("always-0").prepare(SMOKE.variant("always-0").settings, sample=True)
+    assert data.other is not None and list(data.other.splits) == ["test"]
+    own, other = data.frames("test"), data.frames("other")
+    assert len(own.target) == len(own.pixels) < 60
+    assert len(other.target) == len(other.pixels) == 120 and [len(rows) for rows in other.stretches] == [120]
+
+
 def test_a_region_with_exactly_the_least_effect_is_not_removed(tmp_path: Path) -> None:
     assert judged(tmp_path, attention_10=arrays(1.0, effect=np.full(60, 0.1)))["removed"].effect == 0
 

@@ -23,6 +23,7 @@ ONE_OF_EACH_TASK = {
     "translation": ("cho2014", "encdec"),
     "image classification": ("dosovitskiy2020", "patches"),
     "driving": ("kim2017", "attention-10"),
+    "driving without training": ("kim2017", "always-0"),
     "captioning": ("xu2015", "soft"),
     "pretraining": ("devlin2018", "pretraining"),
     "fine-tuning": ("devlin2018", "bert"),

@@ -9,12 +9,16 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from mxnet import nd
+from mxnet import init, nd
 
+from gluon_attn import runtime
+from gluon_attn.models.efficientnet import CLASSES, LAST, MIDDLE
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from preprocessing.flickr8k import CaptionResult
 from preprocessing.text.vocabulary import END_ID, PADDING_ID, UNKNOWN_ID
-from reproductions.tasks.captioning import task as captioning
-from reproductions.tasks.captioning.data import CaptionData
-from reproductions.tasks.captioning.decoding import Caption, image_of_row, likelihoods
+from reproductions.tasks.captioning import decoding, image_features, task as captioning
+from reproductions.tasks.captioning.data import SHAPES, CaptionData
+from reproductions.tasks.captioning.decoding import Caption, caption_images, image_of_row, likelihoods
 from reproductions.tasks.captioning.image_features import Features
 from reproductions.xu2015 import REPRODUCTION
 
@@ -51,6 +55,63 @@ def test_a_caption_is_as_likely_as_its_own_image_makes_it(data: CaptionData) -> 
     assert len(images.names) > 1
     for number, rows in enumerate(images.rows):
         np.testing.assert_array_equal(measured[rows, 0], (1 + number) * (captions.lengths[rows] + 1))
+
+
+@pytest.fixture
+def random_attention(data: CaptionData, monkeypatch: pytest.MonkeyPatch) -> EncoderDecoder:
+    """An untrained network with random attention, and features of the test images that differ between positions."""
+    names = data.prepared.images("test").names
+    values = np.random.RandomState(1).normal(size=(len(names), 4, 3)).astype(np.float16)
+    data._features["test"] = Features(names, (values,))
+    monkeypatch.setitem(SHAPES, VARIANT.settings.grid, (4, 3))
+    monkeypatch.setattr(decoding, "LONGEST", 3)
+    runtime.seed_all(3)
+    network = SMOKE.variant("random").settings.build(data)
+    network.initialize(init.Normal(1.0))
+    return network
+
+
+def test_random_attention_draws_the_same_for_captions_whatever_was_drawn_before(
+    data: CaptionData, random_attention: EncoderDecoder
+) -> None:
+    made = []
+    for seed in (1, 2):
+        runtime.seed_all(seed)
+        captions = caption_images(random_attention, data.prepared.vocabulary, data.features("test"), beam=2)
+        made.append([(caption.words, caption.log_p, np.asarray(caption.weights).tolist()) for caption in captions])
+    assert made[0] == made[1]
+
+
+def test_random_attention_draws_the_same_for_likelihoods_whatever_was_drawn_before(
+    data: CaptionData, random_attention: EncoderDecoder
+) -> None:
+    measured = []
+    for seed in (1, 2):
+        runtime.seed_all(seed)
+        measured.append(likelihoods(random_attention, data, "test"))
+    np.testing.assert_array_equal(*measured)
+
+
+def test_nouns_are_shown_by_the_last_features_of_the_test_images(
+    data: CaptionData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A classifier for which the images of test show all classes on their last grid, and other features none."""
+
+    def of_split(prepared: CaptionResult, split: str, grid: str) -> Features:
+        names = prepared.images(split).names
+        return Features(names, (np.full((len(names), 49, 1), (split, grid) == ("test", LAST), np.float16),))
+
+    def write(model: Any, vocabulary: Any, features: Features, **search: Any) -> list[Caption]:
+        return [Caption(["a", "horse"], 0.0, np.full((3, 196), 1 / 196)) for _ in features.names]
+
+    monkeypatch.setattr(captioning, "caption_images", write)
+    monkeypatch.setattr(image_features, "of_split", of_split)
+    every_class = SimpleNamespace(classify=lambda pooled: np.tile(pooled, CLASSES))
+    monkeypatch.setattr(image_features, "network", lambda: every_class)
+    settings = replace(VARIANT.settings, grid=MIDDLE)
+    evaluation = TASK.evaluate(cast(Any, number_for_each_word), settings, data, cast(Any, None))
+    np.testing.assert_allclose(evaluation.predictions["nouns"], 1.0, rtol=1e-3)
+    assert evaluation.predictions["nouns"].shape == (len(data.prepared.images("test").names), 4)
 
 
 def test_captions_that_are_too_long_or_empty_are_not_trained_on(data: CaptionData) -> None:

@@ -20,7 +20,8 @@ from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.recipe import Recipe
-from preprocessing.documents import OWN_DOCUMENTS
+from preprocessing.documents import OWN_DOCUMENTS, own_documents
+from preprocessing.text.data import Split
 from preprocessing.text.own_texts import OWN_TEXTS
 from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID
 from reproductions.protocol.own_data import DataOptions
@@ -38,6 +39,8 @@ from reproductions.tasks.classification.settings import (
     Syllables,
 )
 from reproductions.tasks.classification.task import MeasurementResult
+from tests.preprocessing.test_document_films import line
+from tests.preprocessing.test_documents import folder
 from tests.reproductions.support import outcome
 
 RECIPE = Recipe(epochs=1, batch_size=8, learning_rate=0.1)
@@ -269,6 +272,15 @@ def test_an_evaluation_has_what_rows_pages_and_figures_need() -> None:
         assert example["label"] == data.labels[int(predicted[example["row"]])]
         np.testing.assert_allclose(np.mean(example["matrix"], axis=0), example["weights"], rtol=1e-5)
     assert evaluation.texts["token_counts"].sum() == len(evaluation.texts["token_weights"])
+
+
+def test_reviews_of_one_film_are_one_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Films are numbered in the order of the reviews, not in that of their identifiers or of the lists."""
+    listed = {"test/urls_neg": "313", "test/urls_pos": "12", "train/urls_neg": "456", "train/urls_pos": "78"}
+    lists = {f"{name}.txt": "".join(line(f"tt{film}") for film in films).encode() for name, films in listed.items()}
+    monkeypatch.setattr("preprocessing.corpora.find", {"imdb": own_documents(folder(tmp_path, lists))}.__getitem__)
+    reviews = ["test/pos/1_8", "test/neg/2_3", "test/pos/0_9", "test/neg/1_2", "test/neg/0_1"]
+    assert IMDb().clusters(Split.of(reviews, row_id=reviews)).tolist() == [0, 1, 2, 2, 1]
 
 
 def test_five_classes_have_five_probabilities() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 from preprocessing.text.data import Split
 from reproductions import bahdanau2014
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation import measures
+from reproductions.tasks.translation import measures, task as translation
 from reproductions.tasks.translation.data import TranslationData
 from reproductions.tasks.translation.decoding import Translated
 from reproductions.tasks.translation.measures import (
@@ -94,6 +95,24 @@ def test_order_is_measured_of_networks_with_attention_only(data: TranslationData
         predictions = TASK.evaluate(network(settings, data), settings, data, cast(Any, None)).predictions
         assert ("monotone" in predictions) == measured
         assert predictions["joined_3"].shape == (len(data.prepared.splits["test"]) // 3, 10)
+
+
+def test_order_is_of_greedy_translations_and_joined_sentences_are_searched_as_set(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[tuple[int, int, float]] = []
+
+    def search(models: Any, data: Any, sentences: Split, *, beam: int, alpha: float = 0.0) -> list[Translated]:
+        searched.append((len(sentences), beam, alpha))
+        return [aligned(1, 2, 4, 0) if beam == 1 else aligned(4, 2, 1, 0) for _ in range(len(sentences))]
+
+    for module in (measures, translation):
+        monkeypatch.setattr(module, "translate", search)
+    settings, test = replace(SMOKE.variant("search-all").settings, beam=3, alpha=0.5), data.prepared.splits["test"]
+    evaluation = TASK.evaluate(network(settings, data), settings, data, cast(Any, None))
+    np.testing.assert_allclose(evaluation.predictions["monotone"], np.ones(len(test)))
+    joined = [(len(test) // number, 3, 0.5) for number in JOINED]
+    assert searched == [(len(test), 3, 0.5), (len(test), 1, 0.0), *joined]
 
 
 def test_seeds_are_averaged_before_sentences_are_resampled(tmp_path: Path) -> None:
