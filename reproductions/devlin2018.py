@@ -59,7 +59,7 @@ VECTORS, WITH_VECTORS, FLOOR = "mikolov2013/skip-gram", "naver_self_attention/be
 PRETRAINED, BEATS_FLOOR = "BERT is better than word vectors in a Bi-GRU", "BERT is better than fastText"
 LSTM_ON_TOP = "same number of updates, left to right, bidirectional LSTM on top"
 SENTENCES = ("배우들의 연기가 정말 좋았다", "시간 가는 줄 모르고 재미있게 봤어요", "돈이 아까운 최악의 영화")
-BATCHES = {100: 8, 1_000: 16, 10_000: 32}  # batch size by number of labelled reviews
+BATCHES, LABELS = {100: 8, 1_000: 16, 10_000: 32}, {100: "100 labels", 1_000: "1 000 labels", 10_000: "10 000 labels"}
 TIMES = {"bert-10000": ["pretraining"], "bert-30": ["pretraining-30"], "bert-10": ["pretraining-10"]}
 TIMES |= {"bert-continued-10000": ["pretraining", "pretraining-continued"]}
 NEWS = "the peer is pretrained on Wikipedia and news, and fine-tuned on all 150 000 reviews"
@@ -122,7 +122,7 @@ def few_labels(recipe: Recipe, count: int, epochs: int) -> Recipe:
 def ablation(name: str, title: str, beside: Reported | None = None, source: str = "", **changed: Any) -> Variant[Any]:
     """A row whose networks are fine-tuned on 10 000 labelled reviews."""
     settings, recipe = replace(tuned, **changed), few_labels(TUNING, 10_000, EPOCHS[10_000])
-    variant = tuning(name, f"{title}, 10000 labels", f"pretraining-{source or name}", recipe, settings)
+    variant = tuning(name, f"{title}, {LABELS[10_000]}", f"pretraining-{source or name}", recipe, settings)
     return replace(variant, task=FineTuning(labelled=10_000), beside=beside, differs=OTHER if beside else "")
 
 
@@ -135,7 +135,7 @@ def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
     """All systems, trained on ``count`` labelled reviews."""
     made = []
     for name, (title, settings, recipe, task, source, epochs) in SYSTEMS.items():
-        name, title, recipe = f"{name}-{count}", f"{title}, {count} labels", few_labels(recipe, count, epochs[count])
+        name, title, recipe = f"{name}-{count}", f"{title}, {LABELS[count]}", few_labels(recipe, count, epochs[count])
         made.append(Variant(name, title, settings, recipe, task(labelled=count), pretrained=source))
     return tuple(made)
 
@@ -179,8 +179,8 @@ REPRODUCTION = Reproduction(
         tuning("bert-continued", "BERT, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
         tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
         tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
-        ablation("bert-30", "pretrained with 7000 updates", BASE, "30"),
-        ablation("bert-10", "pretrained with 2000 updates", None, "10"),
+        ablation("bert-30", "pretrained with 7 000 updates", BASE, "30"),
+        ablation("bert-10", "pretrained with 2 000 updates", None, "10"),
         ablation("bert-continued-10000", "BERT, pretraining continued", None, "continued"),
         ablation("no-pairs", "same number of updates, no pairs", NO_PAIRS),
         ablation("left-to-right", "same number of updates, left to right", LEFT_TO_RIGHT, causal=True, pooling="last"),
@@ -191,10 +191,10 @@ REPRODUCTION = Reproduction(
         on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs=PHRASES),
         on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
         *(variant for count in BATCHES for variant in with_few_labels(count)),
-        *(pretraining(name, f"{epochs} times 1000 updates", epochs) for name, epochs in BUDGETS.items()),
-        pretraining("pretraining-continued", "30 times 1000 more, 40 % masked", 30, "pretraining", rate=0.4),
+        *(pretraining(name, f"{epochs} times 1 000 updates", epochs) for name, epochs in BUDGETS.items()),
+        pretraining("pretraining-continued", "30 times 1 000 more, 40 % masked", 30, "pretraining", rate=0.4),
         *(
-            pretraining(f"pretraining-{name}", f"7 times 1000 updates, {title}", 7, **changed)
+            pretraining(f"pretraining-{name}", f"7 times 1 000 updates, {title}", 7, **changed)
             for name, (title, changed) in ABLATIONS.items()
         ),
     ),
@@ -211,8 +211,8 @@ REPRODUCTION = Reproduction(
         Better("lstm", "A BiLSTM on top of left-to-right hurts", "left-to-right", "left-to-right-lstm", "Table 5"),
         Better("depth", "4 layers beat 2", "bert-30", "layers-2", "Table 6", reported=DEEP.value - FLAT.value),
         Better("width", "256 units beat 128", "bert-30", "units-128", "Table 6"),
-        *(Better(f"few-{n}", f"{PRETRAINED}, {n} labels", f"bert-{n}", f"vectors-{n}") for n in BATCHES),
-        *(Better(f"floor-{n}", f"{BEATS_FLOOR}, {n} labels", f"bert-{n}", f"fasttext-{n}") for n in BATCHES),
+        *(Better(f"few-{n}", f"{PRETRAINED}, {LABELS[n]}", f"bert-{n}", f"vectors-{n}") for n in BATCHES),
+        *(Better(f"floor-{n}", f"{BEATS_FLOOR}, {LABELS[n]}", f"bert-{n}", f"fasttext-{n}") for n in BATCHES),
         Better("floor", f"{BEATS_FLOOR}, all labels", "bert", FLOOR),
     ),
     headline=("bert", "random"),
