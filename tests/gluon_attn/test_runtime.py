@@ -106,36 +106,20 @@ def test_memory_is_reused_between_steps() -> None:
     assert first > 15 and max(later) < first / 10  # 15: huge pages of 2 MiB.
 
 
-def test_configure_after_an_import_under_other_settings_is_refused() -> None:
+@pytest.mark.parametrize("module", ["mxnet", "numpy"])
+def test_configure_after_an_import_under_another_number_of_threads_is_refused(module: str) -> None:
+    """Also after NumPy alone, whose products would have other bits."""
     answer = python(
-        "import mxnet\n"
+        f"import {module}\n"
         "from gluon_attn import errors, runtime\n"
         "try:\n"
         "    runtime.configure('portable')\n"
         "except errors.UsageError as error:\n"
         "    print(error)\n",
-        OMP_NUM_THREADS="2",
-        DNNL_MAX_CPU_ISA="AVX2",
-        OPENBLAS_CORETYPE="Haswell",
-        MXNET_SUBGRAPH_VERBOSE="0",
+        **{**runtime.environment("portable"), "OMP_NUM_THREADS": "2"},
     )
-    assert "OMP_NUM_THREADS" in answer and "DNNL_MAX_CPU_ISA" not in answer
-    assert answer.count("\n") == 1 and "start a new process" in answer
-
-
-def test_configure_after_numpy_under_another_number_of_threads_is_refused() -> None:
-    """The products of NumPy would have other bits."""
-    answer = python(
-        "import numpy\n"
-        "from gluon_attn import errors, runtime\n"
-        "try:\n"
-        "    runtime.configure('portable')\n"
-        "except errors.UsageError as error:\n"
-        "    print(error)\n",
-        OMP_NUM_THREADS="2",
-        OPENBLAS_CORETYPE="Haswell",
-    )
-    assert answer.startswith("numpy was imported before the portable profile could set OMP_NUM_THREADS; start a new")
+    reason = "was imported before the portable profile could set OMP_NUM_THREADS"
+    assert answer == f"{module} {reason}; start a new process\n"
 
 
 OTHERS = ("MXNET_USE_MKLDNN_RNN", "MXNET_ENGINE_TYPE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA")

@@ -21,7 +21,7 @@ from gluon_attn.evaluation.causal_filtering import causal_regions
 from gluon_attn.evaluation.road import distances_to_edges
 from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.training.checkpoint import parameter_count
-from gluon_attn.training.drives import predict, stretches
+from gluon_attn.training.drives import Frames, Predictions, predict, stretches
 from preprocessing import driving
 from preprocessing.errors import InputError
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
@@ -347,16 +347,36 @@ def test_a_region_with_exactly_the_least_effect_is_not_removed(tmp_path: Path) -
     assert judged(tmp_path, attention_10=arrays(1.0, effect=np.full(60, 0.1)))["removed"].effect == 0
 
 
-def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_weighted_distance() -> None:
-    frames, model = recorded_drive(), driver()
-    predictions = predict(model, frames, steps=STEPS, state_units=UNITS)
+DENSITY = 0.05
+
+
+def filtered(model: Any, frames: Frames, predictions: Predictions, least_effect: float) -> filtering.FilteredFrames:
+    """Causal filtering of frames that all show the same road."""
     images = np.tile(road(), (len(frames.target), 1, 1, 1))
     numbers = np.arange(len(frames.target))
     split: Any = SimpleNamespace(decoded=images, target=frames.target, row_id=numbers.astype(str), seconds=numbers / 10)
-    item, density = (numbers // 20).astype(np.int32), 0.05
-    found = filtering.filtered(
-        model, frames, split, predictions, item, steps=STEPS, density=density, least_effect=0.0
-    ).arrays
+    item = (numbers // 20).astype(np.int32)
+    return filtering.filtered(
+        model, frames, split, predictions, item, steps=STEPS, density=DENSITY, least_effect=least_effect
+    )
+
+
+def test_regions_with_less_than_the_least_effect_are_not_shown() -> None:
+    frames, model = recorded_drive(), driver()
+    predictions = predict(model, frames, steps=STEPS, state_units=UNITS)
+    every = filtered(model, frames, predictions, 0.0).arrays
+    effects = np.split(every["region_effect"], np.cumsum(every["regions_by_frame"])[:-1])
+    least = float(every["region_effect"].mean())
+    found = filtered(model, frames, predictions, least)
+    shown = found.texts["kept"].any(axis=1)
+    assert shown.tolist() == [bool((own >= least).any()) for own in effects] and 0 < shown.sum() < len(shown)
+    assert found.arrays["least_effect"].tolist() == [np.float32(least)]
+
+
+def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_weighted_distance() -> None:
+    frames, model = recorded_drive(), driver()
+    predictions = predict(model, frames, steps=STEPS, state_units=UNITS)
+    found = filtered(model, frames, predictions, 0.0).arrays
     assert predictions.weights is not None
     distances, expected, effects = distances_to_edges(road(), model.grid), [], []
     for stretch in stretches(model, frames, steps=STEPS, state_units=UNITS):
@@ -369,7 +389,7 @@ def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_w
             return model.steer(*(nd.array(value) for value in (weights, *values))).asnumpy()
 
         for regions, row in zip(
-            causal_regions(stretch.weights[rows], model.grid, steer, density), stretch.rows[rows], strict=True
+            causal_regions(stretch.weights[rows], model.grid, steer, DENSITY), stretch.rows[rows], strict=True
         ):
             weights = [predictions.weights[row][region.cells] for region in regions]
             expected += [

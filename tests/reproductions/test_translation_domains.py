@@ -6,11 +6,11 @@ import itertools
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sacrebleu
-from mxnet import init
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap_metric
@@ -20,7 +20,7 @@ from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.bleu import bleu
+from reproductions.tasks.bleu import bleu, chrf
 from reproductions.tasks.translation import domain_results
 from reproductions.tasks.translation.domain_results import (
     below_half,
@@ -29,8 +29,10 @@ from reproductions.tasks.translation.domain_results import (
 )
 from reproductions.tasks.translation.domains import Pairs
 from reproductions.translation_domains import FRENCH, JHE, KOREAN, KORSTS, NEWS, REPRODUCTION, TATOEBA, TEST_SETS
+from tests.preprocessing.bitexts import pair
 from tests.reproductions.published_numbers import arrays, results
 from tests.reproductions.support import outcome
+from tests.reproductions.translating import network, undecided
 
 CPU, SMOKE = REPRODUCTION.preset("cpu"), REPRODUCTION.preset("smoke")
 
@@ -64,7 +66,7 @@ def test_the_larger_networks_are_those_of_the_paper(name: str, theirs: str) -> N
     assert (CPU.task(name).corpus, CPU.task(name).source) == (other.task.corpus, other.task.source)
 
 
-def test_pairs_of_the_training_text_are_left_out() -> None:
+def test_pairs_of_the_training_text_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SMOKE.variant("french").settings
     data = FRENCH.prepare(settings, sample=True)
     test = data.prepared.splits["test"].source.text.tolist()
@@ -78,6 +80,12 @@ def test_pairs_of_the_training_text_are_left_out() -> None:
     assert Pairs.unseen(replace(train, source=louder), train).seen == len(train), "letters and digits are the same"
     others = replace(train.source, text=np.array([f"another {row}" for row in range(len(train))], object))
     assert Pairs.unseen(replace(train, source=others), train).seen == len(train), "the targets are in the text"
+    source, target = (side.text.tolist() for side in train.sides)
+    known = pair("test", [(source[0], "du texte"), ("some text", target[1]), ("more text", "encore du texte")])
+    monkeypatch.setattr(translation, "prepare", lambda *_, **__: SimpleNamespace(splits={"test": known}, corpora={}))
+    assert FRENCH.prepare(settings, sample=True).elsewhere == {
+        TATOEBA.name: Pairs(["more text"], [["encore du texte"]], seen=2)
+    }
 
 
 def test_a_sentence_with_several_references_is_one_item() -> None:
@@ -246,20 +254,23 @@ def test_figure_of_lengths_leaves_out_ranges_with_few_sentences(
     assert np.isnan(drawn[TATOEBA.title]).all(), "two ranges have 20 sentences each"
 
 
-def test_other_test_sets_are_scored_by_sentence_with_all_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    variant = SMOKE.variant("french")
-    data = FRENCH.prepare(variant.settings, sample=True)
+def test_other_test_sets_are_scored_by_sentence_with_all_references_and_unknown_tokens_as_words() -> None:
+    settings = replace(SMOKE.variant("french").settings, beam=1)
+    data = FRENCH.prepare(settings, sample=True)
     two = Pairs(["a dog .", "two men ."], [["un chien .", "le chien ."], ["deux hommes ."]], 1)
     data = replace(data, elsewhere={TATOEBA.name: two})
-    model = variant.settings.build(data)
-    model.initialize(init.Xavier())
-    evaluation = FRENCH.evaluate(model, variant.settings, data, None)  # type: ignore[arg-type]
+    model = undecided(network(settings, data))
+    evaluation = FRENCH.evaluate(model, settings, data, None)  # type: ignore[arg-type]
     arrays = evaluation.predictions
     assert evaluation.examples["elsewhere"] == {"tatoeba": {"sentences": 2, "pairs": 3, "left_out": 1}}
     assert arrays["words_tatoeba"].tolist() == [3, 3] and arrays["log_p_tatoeba"].shape == (2,)
-    assert len(strings_in(arrays, "text_tatoeba")) == 2
+    texts = strings_in(arrays, "text_tatoeba")
+    assert len(texts) == 2 and "<unk>" in "".join(texts)
     for metric in ("bleu", "sacrebleu"):
         counts = arrays[f"{metric}_tatoeba"]
         assert counts.shape == (2, 10) and counts[:, 9].tolist() == [6, 3], "words of all references"
         assert evaluation.metrics[f"{metric}_tatoeba"] == bleu(counts.sum(axis=0))
-    assert 0 <= evaluation.metrics["chrf_tatoeba"] <= 100
+    scored, references = two.by_reference([text.replace("<unk>", "UNK") for text in texts])
+    assert evaluation.metrics["chrf_tatoeba"] == chrf(scored, references)
+    official = two.by_source(FRENCH.official.counts(scored, references))
+    np.testing.assert_array_equal(arrays["sacrebleu_tatoeba"], official)

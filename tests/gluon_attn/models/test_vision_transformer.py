@@ -199,7 +199,7 @@ def test_impossible_networks_are_refused(changed: dict[str, Any], message: str) 
 
 
 def test_the_residual_network_computes_what_pytorch_does() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
     model = ResNet(width=4, blocks=2, classes=5)
     model.initialize(mx.init.Normal(0.3))
     images = nd.array(normal(2, 3, 16, 16))

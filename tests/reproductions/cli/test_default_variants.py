@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from reproductions.cli.network import NetworkOptions, tell_which
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
 from reproductions.protocol.results import Result
@@ -78,3 +81,17 @@ def test_the_published_number_is_that_of_the_seed_that_answers(monkeypatch: pyte
     (row,) = (each for each in rows if (each.variant, each.split, each.metric) == ("rnnsearch", "test", "bleu"))
     assert row.per_seed["1"] != row.mean
     assert answer.err.splitlines()[-1].endswith(f"; published test BLEU {row.per_seed['1']:.2f}")
+
+
+def test_the_seed_that_answers_is_known_by_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    declared = papers.load("bahdanau2014").preset("cpu")
+    result = Result.read(papers.results_path("bahdanau2014", "cpu"))
+    (row,) = (each for each in result.rows if (each.variant, each.split, each.metric) == ("rnnsearch", "test", "bleu"))
+    trained: Any = SimpleNamespace(
+        variant=declared.variant("rnnsearch"),
+        task=declared.task("rnnsearch"),
+        data=SimpleNamespace(corpus=row.corpus),
+        parameters_sha256=result.manifest["parameters_sha256"]["rnnsearch/2"],
+    )
+    tell_which(NetworkOptions("bahdanau2014", None, "cpu", 1, "portable", None, Path("runs"), None), trained)
+    assert capsys.readouterr().err.endswith(f"; published test BLEU {row.per_seed['2']:.2f}\n")

@@ -7,15 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, save
 from preprocessing.corpora.locate import SAMPLE_ROOT
-from reproductions.protocol import readings
+from reproductions.protocol import readings, runner
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome, training_of
+from reproductions.protocol.runs import Outcome, Run, training_of
 from tests.reproductions.cli.project import WARNING, Project, files
 from tests.reproductions.support import ROOT, Answer, gluon_attn, run_and_score
 from tests.reproductions.toy import REPRODUCTION
@@ -151,6 +153,14 @@ def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project
     assert WARNING in answer.out
     assert answer.out.splitlines()[-1].startswith("test split: scored once by each of 2 trainings")
     assert not readings.record_path(copy.script).exists()
+
+
+def test_reproduce_trains_the_seed_that_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def train_all(runs: Sequence[Run], **_: object) -> None:
+        raise UsageError(", ".join(one.label for one in runs))
+
+    monkeypatch.setattr(runner, "train_all", train_all)
+    assert project.command("reproduce", "--seed", 2).refusal == "curved/2, straight/2"
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.judging import after_holm, judge, known_deviation, power, reported_difference
+from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
@@ -399,3 +400,20 @@ def test_trainings_that_two_tables_share_count_once(
     monkeypatch.setattr(type(other), "preset", lambda self, name: TABULATED)
     deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, [shared])
     assert deviation == (pytest.approx(np.sqrt(18.0)), 2 + len(further))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [{"on_sample": True}, {"own": OwnData.from_json({"name": "own texts", "languages": [], "sha256": {}})}],
+    ids=["sample", "own data"],
+)
+def test_deviations_of_published_tables_do_not_count_on_the_sample_and_on_data_of_ones_own(
+    read: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(
+        replace(REPRODUCTION, title="another"), [row("curved", per_seed={"1": 60.0, "2": 66.0})], tmp_path, monkeypatch
+    )
+    rows = [row("pretrained", per_seed={"1": 50.0, "2": 52.0})]
+    for preset, value in ((TABULATED, np.sqrt(18.0)), (replace(TABULATED, **read), np.sqrt(2.0))):
+        deviation = known_deviation(REPRODUCTION, BETTER, preset, rows)
+        assert deviation is not None and deviation.value == pytest.approx(value)

@@ -113,8 +113,10 @@ def test_runs_of_earlier_commands_belong_to_the_results_unless_they_have_other_s
     assert scored_before(preset, [first]) == []
 
 
-@pytest.mark.parametrize("change", [{"pipeline": "0" * 64}, {"corpora": {"train": "0" * 64}}])
-def test_runs_of_earlier_commands_on_other_data_do_not_belong_to_the_results(
+@pytest.mark.parametrize(
+    "change", [{"pipeline": "0" * 64}, {"corpora": {"train": "0" * 64}}, {"environment": "0" * 64}]
+)
+def test_runs_of_earlier_commands_on_other_data_or_in_another_environment_do_not_belong_to_the_results(
     change: dict[str, object], toy: str, tmp_path: Path
 ) -> None:
     preset = papers.load(toy).preset("smoke")

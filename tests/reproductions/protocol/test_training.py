@@ -18,6 +18,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.protocol import papers, training
 from reproductions.protocol.loading import load, load_directory, preset_of
+from reproductions.protocol.manifest import environment_digest
 from reproductions.protocol.models import export, trained_directory
 from reproductions.protocol.preparing import prerequisite, with_corpus
 from reproductions.protocol.runs import Outcome, Run, training_of
@@ -72,6 +73,7 @@ def test_a_run_writes_its_configuration_checkpoint_metrics_and_outcome(one: Run)
     assert record["parameters_sha256"] == parameters_sha256(best(one))
     assert record["corpus"] == "sample" and list(record["corpora"]) == ["train", "validation", "test"]
     assert record["pipeline"] == config["pipeline"] and record["corpora"] == config["corpora"]
+    assert record["environment"] == environment_digest(["scipy"]), "a package of the task"
     assert record["metrics"]["accuracy"] == pytest.approx(100 * finished.predictions["right"].mean())
 
 
@@ -246,6 +248,34 @@ def test_a_second_process_says_whom_it_waits_for_and_repeats_nothing(
     assert f"{one.directory}: waiting for process 17, which is training or scoring it\n" in capsys.readouterr().err
     theirs, ours = contents(copy.directory), contents(one.directory)
     assert {name: value[0] for name, value in ours.items()} == {name: value[0] for name, value in theirs.items()}
+
+
+def test_what_another_process_scores_meanwhile_is_not_scored_again(one: Run, lock: Any) -> None:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def finish() -> None:
+        outcome(one.runs, "curved", 1, {"right": [True]}, paper=one.paper)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+    threading.Timer(0.3, finish).start()
+    assert score(one).predictions["right"].tolist() == [True]
+
+
+def test_an_ensemble_that_another_process_evaluates_meanwhile_is_not_evaluated_again(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (1, 2)]
+    for member in members:
+        outcome(one.runs, "curved", member.seed, paper=one.paper)
+    (one.root / "committee").mkdir()
+    with (one.root / "committee" / ".seed-1+2.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def finish() -> None:
+            outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+
+        threading.Timer(0.3, finish).start()
+        assert combine(ensemble, members).predictions["right"].tolist() == [True]
 
 
 def test_the_lock_ends_with_the_run_even_if_that_fails(one: Run, lock: Any, monkeypatch: pytest.MonkeyPatch) -> None:

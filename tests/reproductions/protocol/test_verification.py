@@ -212,6 +212,12 @@ def test_finished_runs_are_compared_without_training(published: str, tmp_path: P
     assert "curved with seed 1 has not been trained yet" in missing.refusal
 
 
+def test_the_seed_that_is_named_is_verified(toy: str, tmp_path: Path) -> None:
+    publish([run(tmp_path / "runs", "curved", 2, paper=toy)])
+    answer = gluon_attn("verify", toy, "--variant", "curved", "--seed", 2, "--finished", tmp_path / "runs")
+    assert answer.out.startswith(f"same    curved/2 {hashes(toy)['curved/2']}: parameters"), answer.err
+
+
 def test_nothing_is_trained_to_compare_with_a_run_that_is_not_finished(
     toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

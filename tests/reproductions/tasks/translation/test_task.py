@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -14,8 +16,10 @@ from mxnet import nd
 from gluon_attn.errors import UsageError
 from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.training.checkpoint import Checkpoint
+from preprocessing.bitext.pipeline import TranslationPipeline
 from preprocessing.pipeline.ragged import strings_in
 from reproductions import bahdanau2014
+from reproductions.protocol.manifest import environment_digest
 from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.bleu import Bleu, bleu, chrf
@@ -45,6 +49,27 @@ def evaluation(data: TranslationData) -> Evaluation:
 
 def texts(evaluation: Evaluation) -> list[str]:
     return strings_in(evaluation.predictions, "text")
+
+
+@pytest.mark.parametrize("package", ["sacrebleu", "sacremoses", "subword-nmt"])
+def test_the_environment_has_the_packages_that_divide_and_score_sentences(
+    package: str, data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, version = environment_digest(data.packages), metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0" if name == package else version(name))
+    assert environment_digest(data.packages) != before
+
+
+def test_further_collections_are_read_of_the_corpus_and_not_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(pipeline: TranslationPipeline, corpus: str) -> Any:
+        return SimpleNamespace(card={"corpus": {"name": corpus}}, corpora=dict.fromkeys(pipeline.parts, ""))
+
+    monkeypatch.setattr(TranslationPipeline, "run", run)
+    plain, more = (
+        [task.prepare(SETTINGS, sample=sample).corpora.keys() for sample in (False, True)]
+        for task in (KOREAN, replace(KOREAN, extra=("bible",)))
+    )
+    assert more[0] - plain[0] == {"bible"} and more[1] == plain[1]
 
 
 def test_an_epoch_has_every_pair_once(data: TranslationData) -> None:
