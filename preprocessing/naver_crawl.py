@@ -194,10 +194,16 @@ class LeaveOut(Step[Data]):
 
 def evaluated_texts(context: Context, step: str) -> dict[str, list[str]]:
     """The texts of NSMC's splits ``test`` and ``validation``, with the doubled quotes of its files undone."""
+    official = official_texts(context, step)
+    return {name: official[name] for name in ("test", "validation")}
+
+
+def official_texts(context: Context, step: str) -> dict[str, list[str]]:
+    """The texts of each split of NSMC, with the doubled quotes of its files undone."""
     corpus = _given(context, step)
     official = {part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")}
     divided, _ = SplitByHash().apply(Data(official), context)
-    return {name: [naver.unquote(text) for text in divided.splits[name].text] for name in ("test", "validation")}
+    return {name: [naver.unquote(text) for text in split.text] for name, split in divided.splits.items()}
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ shared seeds, a claim is *not judged* unless the effect exceeds three times the 
 such a system, times the square root of two because it is a difference; the interval then takes that as the deviation
 over seeds. A claim with a margin is judged in the same way by the effect minus the margin. A deterministic variant has
 one outcome, which is compared with each seed of the other variants. If all variants of a claim are deterministic, the
-interval is over items only. All seeds of a variant start from one pretrained network, if from any; a verdict on sides
-that start from different ones says so.
+interval is over items only. All seeds of a variant start from one pretrained network, if from any, and have the
+same teachers; a verdict on sides where these are different ones says so.
 """
 
 from __future__ import annotations
@@ -132,10 +132,11 @@ def _few_seeds(claim: Claim, groups: Groups, by_seed: Mapping[int | str, float])
 
 
 def _pretraining(claim: Claim, preset: Preset) -> str:
-    """What to add to the number of seeds if the sides start from different pretrained networks: there is one of each,
-    so the seeds do not show how much pretraining differs."""
-    sources = {variant_named(preset, name).pretrained for name in claim.variants}
-    return ", one pretraining" if len(sources) > 1 else ""
+    """What to add to the number of seeds if the sides start from different pretrained networks or have different
+    teachers: there is one of each, so the seeds do not show how much these differ."""
+    variants = [variant_named(preset, name) for name in claim.variants]
+    pretraining = ", one pretraining" if len({variant.pretrained for variant in variants}) > 1 else ""
+    return pretraining + (", one set of teachers" if len({variant.teachers for variant in variants}) > 1 else "")
 
 
 def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | str, float]:

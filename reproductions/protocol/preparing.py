@@ -1,4 +1,4 @@
-"""The data of a run, and the network that it is initialised from."""
+"""The data of a run, and the networks that its training needs."""
 
 from __future__ import annotations
 
@@ -12,67 +12,69 @@ from reproductions.protocol import papers
 from reproductions.protocol.loading import load_directory, preset_of
 from reproductions.protocol.models import trained_directory
 from reproductions.protocol.runs import Run, not_trained
-from reproductions.protocol.task import PreparedData, Task, TrainedModel
+from reproductions.protocol.task import PRETRAINED, PreparedData, Task, TrainedModel
 
 
-def prerequisite(run: Run) -> Run | None:
-    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``. It has seed 1,
-    reads the corpus of its paper, and otherwise has the options of the run itself.
+def prerequisites(run: Run) -> dict[str, Run]:
+    """The runs whose networks the training of a run needs, by their names in its record
+    (:attr:`~reproductions.protocol.task.Variant.networks`). They read the corpora of their papers, and otherwise have
+    the options of the run itself.
 
     Raises:
-        UsageError: if the name is not that of a paper and a variant.
+        UsageError: if a name is not that of a paper and a variant.
     """
-    name = preset_of(run).variant(run.variant).pretrained
-    if name is None:
-        return None
-    paper, _, variant = name.partition("/")
+    return {role: _run_of(name, run) for role, name in preset_of(run).variant(run.variant).networks.items()}
+
+
+def _run_of(name: str, run: Run) -> Run:
+    """The run ``paper/variant/seed``, as another run needs it; without a seed, that of seed 1."""
+    paper, _, rest = name.partition("/")
+    variant, _, seed = rest.partition("/")
     if variant and paper == run.paper_name:
         paper = run.paper  # may be a path
     elif paper not in papers.names() or not variant:
-        raise UsageError(f"pretrained network {name!r} is unknown; write it as PAPER/VARIANT")
-    return replace(run, paper=paper, variant=variant, seed=1, own=None)
+        raise UsageError(f"network {name!r} is unknown; write it as PAPER/VARIANT")
+    return replace(run, paper=paper, variant=variant, seed=int(seed or 1), own=None)
 
 
-def pretrained_network(run: Run) -> TrainedModel[Any, Any] | None:
-    """The network that a run is initialised from: trained here, or one that comes with the project; None if the run
-    starts from random parameters.
+def needed_networks(run: Run) -> dict[str, TrainedModel[Any, Any]]:
+    """The networks that the training of a run needs, by their names in its record: trained here, or networks that come
+    with the project.
 
     Raises:
-        UsageError: if that network is not trained.
+        UsageError: if one is not trained.
     """
-    needed = prerequisite(run)
-    return None if needed is None else load_directory(needed.paper, _directory(needed))
+    return {role: load_directory(needed.paper, _directory(needed)) for role, needed in prerequisites(run).items()}
 
 
 def networks_to_train_first(runs: Sequence[Run]) -> list[Run]:
-    """The runs whose networks must be trained before these: those that these start from, directly or through other
-    networks, and that are neither among them nor trained nor included. Each comes after those that it starts from.
+    """The runs whose networks must be trained before these: those that these need, directly or through other networks,
+    and that are neither among them nor trained nor included. Each comes after those that it needs.
 
     Raises:
-        UsageError: if a network would be initialised from itself.
+        UsageError: if a network would need itself.
     """
-    needed = dict.fromkeys(network for run in runs for network in reversed(_untrained_before(run)))
+    needed = dict.fromkeys(network for run in runs for network in _untrained_before(run))
     return [network for network in needed if network not in runs]
 
 
 def by_stage(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs in groups that are trained one after the other, since each starts from networks of the groups before it. The
-    last has all runs that none of the others starts from."""
-    needed = set(map(prerequisite, runs))
+    """Runs in groups that are trained one after the other, since each needs networks of the groups before it. The last
+    has all runs that none of the others needs."""
+    needed = {network for run in runs for network in prerequisites(run).values()}
     before = [run for run in runs if run in needed]
     return [*(by_stage(before) if before else []), [run for run in runs if run not in needed]]
 
 
-def _untrained_before(run: Run) -> list[Run]:
-    """The network that a run is initialised from, the one that this starts from in turn, and so on, up to one that is
-    trained or comes with the project."""
+def _untrained_before(run: Run, following: tuple[Run, ...] = ()) -> list[Run]:
+    """The networks that a run needs and that are neither trained nor come with the project, each after those that it
+    needs in turn. The runs in ``following`` need this one."""
     untrained = list[Run]()
-    needed = prerequisite(run)
-    while needed is not None and trained_directory(needed) is None:
-        if needed in (run, *untrained):
-            raise UsageError(f"{needed.variant}: would be initialised from itself; name another network")
-        untrained.append(needed)
-        needed = prerequisite(needed)
+    for needed in prerequisites(run).values():
+        if trained_directory(needed) is None:
+            if needed in (run, *following):
+                raise UsageError(f"{needed.variant}: would be initialised from itself; name another network")
+            untrained += [*_untrained_before(needed, (run, *following)), needed]
     return untrained
 
 
@@ -83,7 +85,7 @@ def task_of(run: Run) -> Task[Any, Any]:
     Raises:
         UsageError: if that network is not trained.
     """
-    task, needed = preset_of(run).task(run.variant), prerequisite(run)
+    task, needed = preset_of(run).task(run.variant), prerequisites(run).get(PRETRAINED)
     return task.after(_directory(needed)) if run.own and needed else task
 
 

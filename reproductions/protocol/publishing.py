@@ -17,7 +17,7 @@ from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import preset_of
 from reproductions.protocol.manifest import Training, environment, inputs, of_outcomes, pipelines
 from reproductions.protocol.models import trained_directory
-from reproductions.protocol.preparing import prerequisite
+from reproductions.protocol.preparing import prerequisites
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
@@ -84,19 +84,19 @@ def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None
     """Check that trained runs can be in one table with other trainings, before they read the test split.
 
     Raises:
-        UsageError: if one was trained with other settings than its variant has now, or from another pretrained network
-            than the one that is here; if they were trained in several environments; or if those of one variant were
-            trained on different files, from different pretrained networks or on differently prepared data.
+        UsageError: if one was trained with other settings than its variant has now, or with another pretrained network
+            or teacher than the one that is here; if they were trained in several environments; or if those of one
+            variant were trained on different files, with different such networks or on differently prepared data.
     """
     for run in runs:
         if not trained_as_declared(preset_of(run), run.variant, run.directory):
             reason = f"trained with other settings or another recipe than {run.variant} has now"
             raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
-        source = prerequisite(run)
-        network = trained_directory(source) if source else None
-        if network and training_in(network)["parameters_sha256"] != training_of(run)["corpora"]["pretrained"]:
-            reason = f"started from another network than {network} holds now"
-            raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
+        for role, source in prerequisites(run).items():
+            network = trained_directory(source)
+            if network and training_in(network)["parameters_sha256"] != training_of(run)["corpora"][role]:
+                reason = f"its {role} network was another than {network} holds now"
+                raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
     trained = [*map(_of, runs), *others]
     environment(trained)
     inputs(trained)

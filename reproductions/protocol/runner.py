@@ -23,6 +23,7 @@ from reproductions.protocol.preparing import by_stage, networks_to_train_first
 from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import CONFIG, OUTCOME, REPLACE, Outcome, Run, not_trained, read_json, training_of
+from reproductions.protocol.task import PRETRAINED, TEACHER
 from reproductions.protocol.training import combine
 
 
@@ -224,8 +225,8 @@ def _data_of(run: Run) -> tuple[str, dict[str, str]]:
 
 
 def trained_as_declared(preset: Preset, name: str, directory: Path, remedy: str = REPLACE) -> bool:
-    """Whether the run in a folder was trained with the current task, settings and recipe of a variant, and from a
-    pretrained network if the variant has one.
+    """Whether the run in a folder was trained with the current task, settings and recipe of a variant, and with
+    as many networks as it needs (a pretrained one, teachers).
 
     Raises:
         UsageError: if its configuration is missing or damaged; the message ends with ``remedy``.
@@ -240,8 +241,8 @@ def trained_as_declared(preset: Preset, name: str, directory: Path, remedy: str 
     if not isinstance(config, dict):
         return False
     known = {name: config.get(name) for name in declared}
-    is_pretrained = "pretrained" in config.get("corpora", {})
-    return bool(known == json.loads(json.dumps(declared)) and is_pretrained == (variant.pretrained is not None))
+    needed = {name for name in config.get("corpora", {}) if name.startswith((PRETRAINED, TEACHER))}
+    return bool(known == json.loads(json.dumps(declared)) and needed == variant.networks.keys())
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:

@@ -98,6 +98,10 @@ class Column:
     interval: bool = False
 
 
+PRETRAINED, TEACHER = "pretrained", "teacher "
+"""Names, in records, of the network from which another is initialised, and of its teachers, before their number."""
+
+
 @dataclass(frozen=True)
 class Variant(Generic[SettingsT]):
     """One system of a paper.
@@ -112,6 +116,7 @@ class Variant(Generic[SettingsT]):
         against: name of the variant with which it is compared in the table
             (:data:`~reproductions.protocol.differences.COLUMN`).
         pretrained: ``paper/variant`` of the network, trained with seed 1, from which parts of this one are initialised.
+        teachers: ``paper/variant/seed`` of networks whose predictions are targets of its training.
         deterministic: whether it has no random part, so that one training, with a single seed in ``seeds``, is compared
             with each seed of other variants.
     """
@@ -127,7 +132,14 @@ class Variant(Generic[SettingsT]):
     differs: str = ""
     against: str = ""
     pretrained: str | None = None
+    teachers: tuple[str, ...] = ()
     deterministic: bool = False
+
+    @property
+    def networks(self) -> dict[str, str]:
+        """The networks that its training needs, by their names in records: ``pretrained``, ``teacher 1``, and so on."""
+        teachers = {f"{TEACHER}{number}": name for number, name in enumerate(self.teachers, 1)}
+        return teachers | ({} if self.pretrained is None else {PRETRAINED: self.pretrained})
 
 
 @dataclass(frozen=True)
@@ -290,6 +302,14 @@ class Task(ABC, Generic[SettingsT, DataT]):
         """
         reason = f"{self.name} cannot be initialised from a pretrained network"
         raise UsageError(f"{pretrained.variant.name}: {reason}; remove `pretrained` from the variant")
+
+    def taught_by(self, teachers: Sequence[TrainedModel[Any, Any]]) -> Self:
+        """The same task for networks that learn the predictions of trained ones.
+
+        Raises:
+            UsageError: if this task has no use for teachers.
+        """
+        raise UsageError(f"{self.name} learns from no other network; remove `teachers` from the variant")
 
     @abstractmethod
     def objective(self, settings: SettingsT, recipe: Recipe, data: DataT) -> Objective:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import locked, write_json
 from reproductions.protocol.loading import load, preset_of
 from reproductions.protocol.manifest import commit, environment_digest, joined_commits
-from reproductions.protocol.preparing import prepare, pretrained_network, task_of, with_corpus
+from reproductions.protocol.preparing import needed_networks, prepare, task_of, with_corpus
 from reproductions.protocol.reproduction import Ensemble
 from reproductions.protocol.runs import (
     CHECKPOINT,
@@ -36,7 +36,7 @@ from reproductions.protocol.runs import (
     training_of,
     write_outcome,
 )
-from reproductions.protocol.task import PreparedData, Task, TrainedModel, Variant
+from reproductions.protocol.task import PRETRAINED, PreparedData, Task, TrainedModel, Variant
 
 
 def train(
@@ -114,8 +114,8 @@ def _train(
         print(f"{label}: preparing the data", flush=True)
     with workers.first():  # the first worker leaves its prepared data in the cache
         data = prepare(run)
-    pretrained = pretrained_network(run)
-    config = _config(run, variant, task, data, pretrained)
+    networks = needed_networks(run)
+    config = _config(run, variant, task, data, networks)
     directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
     with workers.first():
         if not workers.rank:
@@ -126,8 +126,9 @@ def _train(
     here, division = environment_digest(data.packages), _division(workers, micro_batches, device)
     origin = {} if workers.rank else _continued(run.directory, trained_at, here, division)
 
+    pretrained, teachers = networks.pop(PRETRAINED, None), list(networks.values())
     model = _initialized(int(run.seed), variant, task, data, pretrained)
-    objective = task.objective(variant.settings, variant.recipe, data)
+    objective = (task.taught_by(teachers) if teachers else task).objective(variant.settings, variant.recipe, data)
     log = partial(print, flush=True) if not workers.rank else None
     with_whom: dict[str, Any] = {"workers": workers, "micro_batches": micro_batches}
     recipe = variant.recipe.for_small_corpus(objective.steps) if run.own else variant.recipe
@@ -192,7 +193,7 @@ def _config(
     variant: Variant[Any],
     task: Task[Any, Any],
     data: PreparedData,
-    pretrained: TrainedModel[Any, Any] | None,
+    networks: Mapping[str, TrainedModel[Any, Any]],
 ) -> dict[str, Any]:
     """What a run is trained with, as ``config.json`` holds it."""
     return {
@@ -205,7 +206,7 @@ def _config(
         "task": task.name,
         "settings": variant.settings.as_json(),
         "recipe": variant.recipe.as_json(),
-        "corpora": dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {}),
+        "corpora": dict(data.corpora) | {role: network.parameters_sha256 for role, network in networks.items()},
         "pipeline": data.digest,
         **({"data": run.own.as_json()} if run.own else {}),
     }

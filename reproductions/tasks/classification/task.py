@@ -30,7 +30,7 @@ from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.classification import answers, attention_views, results
 from reproductions.tasks.classification.accuracy import CLUSTER, compare, scores
-from reproductions.tasks.classification.inputs import drop_tokens
+from reproductions.tasks.classification.inputs import Text, drop_tokens
 from reproductions.tasks.classification.predictions import TextPredictions, classify
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
 from reproductions.tasks.word_vectors.trained_vectors import TrainedVectors
@@ -180,10 +180,14 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             )
         weight.set_data(nd.array(np.where(known[:, None], rows, drawn)))
 
+    def training_texts(self, data: ClassificationData) -> tuple[Sequence[Text], np.ndarray]:
+        """The texts that are trained on, and their targets: labels (texts,), or probabilities (texts, classes)."""
+        return data.inputs.texts(data.prepared.train), data.prepared.train.label
+
     def objective(self, settings: SettingsT, recipe: Recipe, data: ClassificationData) -> Objective:
-        train, validation = data.prepared.train, data.prepared.validation
-        texts, held_out = data.inputs.texts(train), data.inputs.texts(validation)
-        cross_entropy = SoftmaxCrossEntropyLoss()
+        (texts, targets), validation = self.training_texts(data), data.prepared.validation
+        held_out = data.inputs.texts(validation)
+        cross_entropy = SoftmaxCrossEntropyLoss(sparse_label=targets.ndim == 1)
         cross_entropy.hybridize()
         steps = -(-len(texts) // recipe.batch_size)
         # The warm-up of the corpus may be longer than the whole training on few texts of a user.
@@ -192,7 +196,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
             for rows in data.inputs.training_batches(texts, recipe.batch_size, generator):
                 some = drop_tokens([texts[row] for row in rows], settings.token_dropout, generator)
-                yield Batch(data.inputs.arrays(some), train.label[rows].astype(np.float32))
+                yield Batch(data.inputs.arrays(some), targets[rows].astype(np.float32))
 
         def loss(output: ClassifierOutput, target: nd.NDArray) -> nd.NDArray:
             if not warmup:

@@ -14,7 +14,7 @@ from preprocessing import ptb, translation
 from preprocessing.text.own_texts import own_texts
 from reproductions.protocol import papers
 from reproductions.protocol.own_data import DataOptions, OwnData
-from reproductions.protocol.preparing import prepare, pretrained_network
+from reproductions.protocol.preparing import needed_networks, prepare
 from reproductions.protocol.publishing import publish
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run
@@ -110,8 +110,8 @@ def test_a_network_that_reads_the_pieces_of_a_pretrained_one_starts_from_it(tmp_
     preset = papers.load("devlin2018").preset("cpu").on(own)
     assert preset.default == ("bert",) and not {"random", "random-100", "vectors-100"} & set(preset.names)
     run = Run("devlin2018", "cpu", "bert", 1, "portable", None, tmp_path / "runs", own=own)
-    data, needed = prepare(run), pretrained_network(run)
-    assert needed is not None and needed.variant.name == "pretraining"
+    data, needed = prepare(run), needed_networks(run)["pretrained"]
+    assert needed.variant.name == "pretraining"
     assert data.prepared.vocabulary == needed.data.prepared.vocabulary and data.corpora.keys() == PARTS
     with pytest.raises(UsageError, match="pretraining-30 with seed 1 has not been trained yet"):
         prepare(replace(run, variant="bert-30"))

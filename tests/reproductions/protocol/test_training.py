@@ -20,7 +20,7 @@ from reproductions.protocol import papers, training
 from reproductions.protocol.loading import load, load_directory, preset_of
 from reproductions.protocol.manifest import environment_digest
 from reproductions.protocol.models import export, trained_directory
-from reproductions.protocol.preparing import prerequisite, with_corpus
+from reproductions.protocol.preparing import prerequisites, with_corpus
 from reproductions.protocol.runs import Outcome, Run, training_of
 from reproductions.protocol.training import combine, score, train
 from tests.reproductions.support import outcome, run
@@ -291,21 +291,22 @@ def test_the_lock_ends_with_the_run_even_if_that_fails(one: Run, lock: Any, monk
 
 
 def test_a_pretrained_network_is_a_run_of_another_variant_with_seed_1(one: Run) -> None:
-    assert prerequisite(one) is None
-    assert prerequisite(replace(one, variant="pretrained", seed=3, on_sample=True)) == replace(one, on_sample=True)
+    assert prerequisites(one) == {}
+    wanted = replace(one, variant="pretrained", seed=3, on_sample=True)
+    assert prerequisites(wanted) == {"pretrained": replace(one, on_sample=True)}
 
 
 def test_a_pretrained_network_may_be_of_another_paper(toy: str, one: Run) -> None:
     edit(toy, '"toy/curved"', '"cho2014/a"')
     wanted = replace(one, variant="pretrained", seed=2)
-    assert prerequisite(wanted) == replace(one, paper="cho2014", variant="a")
+    assert prerequisites(wanted) == {"pretrained": replace(one, paper="cho2014", variant="a")}
 
 
 @pytest.mark.parametrize("name", ["skip-gram", "mikolov2013", "mikolov2013/", "/curved", "glove/skip-gram", "toy/", ""])
 def test_a_pretrained_network_is_named_by_paper_and_variant(toy: str, one: Run, name: str) -> None:
     edit(toy, '"toy/curved"', repr(name))
-    with pytest.raises(UsageError, match=f"pretrained network '{name}' is unknown; write it as PAPER/VARIANT"):
-        prerequisite(replace(one, variant="pretrained"))
+    with pytest.raises(UsageError, match=f"network '{name}' is unknown; write it as PAPER/VARIANT"):
+        prerequisites(replace(one, variant="pretrained"))
 
 
 def test_a_pretrained_run_differs_from_one_without(one: Run) -> None:
