@@ -25,7 +25,7 @@ CRAWL = "nsmc-raw"
 class WithUnlabelled(ClassificationData):
     """A prepared corpus, and texts without labels."""
 
-    unlabelled: Sequence[str] = ()
+    unlabelled: Sequence[str] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,19 @@ def test_a_verdict_says_that_sides_start_from_one_pretraining_each(
     assert claim is not None and claim.basis == basis
 
 
+@pytest.mark.parametrize(
+    ("teachers", "basis"),
+    [((), "2 seeds"), (("toy/first/1",), "2 seeds, one set of teachers")],
+    ids=["none", "one side"],
+)
+def test_a_verdict_says_that_sides_have_other_teachers(tmp_path: Path, teachers: tuple[str, ...], basis: str) -> None:
+    variants = replace(CPU.variant("curved"), teachers=teachers), CPU.variant("straight")
+    outcomes = [finished(tmp_path, one.name, seed, 0.8 + seed / 100) for one in variants for seed in (1, 2)]
+    groups = {one.name: [each for each in outcomes if each.variant == one.name] for one in variants}
+    claim = judge(REPRODUCTION, BETTER, replace(CPU, variants=variants), groups, [])
+    assert claim is not None and claim.basis == basis
+
+
 def test_the_same_outcomes_give_the_same_verdict(tmp_path: Path) -> None:
     numbers = {"curved": (0.90, 0.91), "straight": (0.88, 0.87)}
     assert verdict(tmp_path / "a", **numbers) == verdict(tmp_path / "b", **numbers)

@@ -20,7 +20,7 @@ from reproductions.protocol import papers, training
 from reproductions.protocol.loading import load, load_directory, preset_of
 from reproductions.protocol.manifest import environment_digest
 from reproductions.protocol.models import export, trained_directory
-from reproductions.protocol.preparing import prerequisites, with_corpus
+from reproductions.protocol.preparing import by_stage, networks_to_train_first, prerequisites, with_corpus
 from reproductions.protocol.runs import Outcome, Run, training_of
 from reproductions.protocol.training import combine, score, train
 from tests.reproductions.support import outcome, run
@@ -371,6 +371,48 @@ def test_a_run_is_not_resumed_from_another_pretrained_network(one: Run, tmp_path
     trained(replace(one, seed=2)).directory.rename(one.directory)
     with pytest.raises(UsageError, match="differs in corpora"):
         trained(pretrained, resume=True)
+
+
+# --- taught by trained networks ---
+
+
+@pytest.fixture
+def taught(toy: str, one: Run) -> Run:
+    """A run whose targets are the predictions of two seeds of another variant, the second first."""
+    edit(toy, 'pretrained="toy/curved"', 'teachers=("toy/curved/2", "toy/curved/1")')
+    return replace(one, variant="pretrained")
+
+
+def test_teachers_are_runs_with_the_seeds_that_are_named(one: Run, taught: Run) -> None:
+    teachers = {"teacher 1": replace(one, seed=2), "teacher 2": one}
+    assert prerequisites(taught) == prerequisites(replace(taught, seed=3)) == teachers
+    assert networks_to_train_first([taught]) == [replace(one, seed=2), one]
+    assert by_stage([taught, one]) == [[one], [taught]]
+
+
+def test_the_task_gets_the_teachers_and_they_are_recorded(
+    one: Run, taught: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashes = [trained(replace(one, seed=seed)).record["parameters_sha256"] for seed in (2, 1)]
+    task, given = papers.load(one.paper).task, []
+
+    def taught_by(self: Any, teachers: Any) -> Any:
+        given.extend(teacher.parameters_sha256 for teacher in teachers)
+        return self
+
+    monkeypatch.setattr(type(task), "taught_by", taught_by)
+    finished = trained(taught)
+    assert given == hashes
+    recorded = finished.record["corpora"]
+    assert [recorded["teacher 1"], recorded["teacher 2"]] == hashes and "pretrained" not in recorded
+    assert "train" in recorded
+
+
+def test_a_task_that_has_no_use_for_teachers_refuses_them(one: Run, taught: Run) -> None:
+    for seed in (2, 1):
+        trained(replace(one, seed=seed))
+    with pytest.raises(UsageError, match="quadrants learns from no other network; remove `teachers` from the variant"):
+        trained(taught)
 
 
 # --- loaded again ---

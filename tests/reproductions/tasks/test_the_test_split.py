@@ -12,7 +12,7 @@ import pytest
 from gluon_attn import runtime
 from gluon_attn.training.objective import Objective
 from reproductions.protocol import papers
-from reproductions.protocol.task import Task, Variant
+from reproductions.protocol.task import Task, TrainedModel, Variant
 
 ONE_OF_EACH_TASK = {
     "classification": ("naver_self_attention", "as-written"),
@@ -23,6 +23,7 @@ ONE_OF_EACH_TASK = {
     "translation": ("cho2014", "encdec"),
     "image classification": ("dosovitskiy2020", "patches"),
     "driving": ("kim2017", "attention-10"),
+    "self-training": ("naver_self_attention", "best-self-trained"),
     "driving without training": ("kim2017", "always-0"),
     "captioning": ("xu2015", "soft"),
     "pretraining": ("devlin2018", "pretraining"),
@@ -52,6 +53,8 @@ class Trainable:
         runtime.seed_all(1)
         model = variant.settings.build(data)
         variant.settings.initialize(model, data)
+        if variant.teachers:
+            task_of = task_of.taught_by([TrainedModel(model, variant, task_of, data, parameters_sha256="")])
         return cls(variant, task_of, replace(data, prepared=prepared), model)
 
     def objective(self) -> Objective:
