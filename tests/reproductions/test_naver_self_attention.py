@@ -128,9 +128,12 @@ def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabular
 # --- settings ---
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in ("over-fitted", "vectors", "best-vectors")])
+ALIKE = "over-fitted", "vectors", "best-vectors", "best-self-trained"
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ALIKE])
 def test_no_setting_is_dead(name: str) -> None:
-    """The settings of the three others are those of ``masked``, ``wide`` and ``best``."""
+    """The settings of the others are those of ``masked``, ``wide`` and ``best``."""
     variant = SMOKE.variant(name)
     syllables = getattr(variant.settings, "syllables", None)
     other = {
@@ -188,6 +191,7 @@ def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> 
             "best-ngrams",
             "best-words",
             "best-whole",
+            "best-self-trained",
         ]
         vectors = mikolov2013.REPRODUCTION.preset(preset.name).variant("skip-gram").settings
         for variant in given:
@@ -204,6 +208,9 @@ def test_the_networks_with_word_vectors_differ_from_the_best_in_one_setting() ->
     }.items():
         variant = CPU.variant(name)
         assert variant.settings == replace(best.settings, **changed) and variant.recipe == best.recipe
+    student = CPU.variant("best-self-trained")
+    assert student.settings == best.settings and student.recipe == replace(best.recipe, epochs=student.recipe.epochs)
+    assert set(student.teachers) == {f"{PAPER}/best-words/1", f"{PAPER}/best-whole/1"}
     wide_and_deep = CPU.variant("best-ngrams")
     shared = {each.name: getattr(wide_and_deep.settings, each.name) for each in fields(best.settings)}
     assert type(best.settings)(**shared) == best.settings and wide_and_deep.recipe == best.recipe
