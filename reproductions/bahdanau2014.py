@@ -234,7 +234,7 @@ REPRODUCTION = Reproduction(
         "monotone alignments was restricted to German after the test split was scored. The threshold of 0.5 is ours.",
         "The Korean rows are trained on Tatoeba and, for the most part, on KorSTS, whose Korean is machine "
         "translation, and scored on the 368 test sentences of Tatoeba. The test sets of KorSTS and Park et al. are "
-        "scored in `translation_domains`, with the same networks.",
+        "scored in `translation_domains`, with the networks of `rnnsearch-ko-en`.",
     ),
     figures=(
         bleu_by_length("rnnsearch", "encdec-short", "search-short", "encdec-all", "search-all", joined=JOINED),

@@ -7,8 +7,8 @@ n = 3 for the network but not for n-grams, and the network generalises better wi
 features to the output (sec. 4.2). These numbers were checked in summaries only; the sizes of `paper` are from memory.
 
 Here we use the Penn Treebank: 930 000 words including the ends of lines, with Mikolov's vocabulary of 10 000 words and
-his split. Perplexity is token-weighted over all words and ends of lines, as in `cheng2016`, whose language model is in
-the table too. Mikolov (2012) reports 140.2 for a network of this kind, 141.2 for Kneser-Ney 5-grams and 116.7 for both.
+his split. Perplexity is token-weighted over all words and ends of lines, as in `cheng2016`, whose language models are
+in the table too. Mikolov (2012) has 140.2 for a network of this kind, 141.2 for Kneser-Ney 5-grams and 116.7 for both.
 The text is one stream: the context at the start of a line is the end of the previous line.
 
 The n-gram models, n = 2 to 8, use interpolated Kneser-Ney smoothing with three estimated discounts

@@ -19,7 +19,7 @@ planned). Tables 5 and 6 are repeated with 7 000; from left to right they take l
 10 000). Next to them: random weights, fastText, and the best Bi-GRU of `naver_self_attention`, with word vectors too. A
 published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on SST-2's sentences. Its validation
 accuracy is 88.65 (one seed, as all here); half the learning rate gave 88.30, three epochs with token dropout 87.50, the
-first token's state 87.16. One epoch on ends of IMDb's reviews first gave 88.88, and 89.33 at half the rate.
+first token's state 87.16. Fine-tuned first on the ends of IMDb's reviews, it has 88.88 (half the rate: 89.33).
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ REPRODUCTION = Reproduction(
         "update predicts every piece, with 40 % masked 2.7 times as many as with 15 %: equal updates favour both. "
         "Whether two reviews are of one film is hardly learned: `pretraining` has 55.10 % accuracy, and 54.25 % of the "
         "test pairs are of two films. Minutes are not all comparable: an update of `pretraining` (`fast`) took 0.6 "
-        "times as long as in `pretraining-30` (`portable`); `-10` and `-continued` had a faster processor.",
+        "times as long as in `pretraining-30` (`portable`); `pretraining-10` and `-continued` had a faster one.",
         "After 7 000 updates accuracy with 10 000 labels is only 0.6 to 1.3 points above random weights (3.4 from left "
         "to right; 2.6 after 24 000): `pairs`, `both-sides`, `masking`, `depth` and `width` are about the start of "
         "pretraining. Pretraining has one seed: no interval includes how it varies. The margin of `pretraining` was "

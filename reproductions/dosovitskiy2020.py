@@ -233,8 +233,8 @@ REPRODUCTION = Reproduction(
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap is also one of training time. They have 465 "
         "updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different length. "
-        "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim); its seeds 2 and 3 took 96 % "
-        "and 98 % of the processor time of `resnet`, seed 1 ran on a faster processor. For rows on 10 000 images three "
+        "`hybrid` is not better than `resnet` of equal size and time (one seed; no claim); seeds 2 and 3 took 96 % and "
+        "98 % of the processor time of `resnet`, seed 1 ran on a faster processor. For rows on 10 000 images three "
         "seeds had been planned; when the first was scored, the others were dropped, as no claim needs them. After "
         "test was scored, `kind` and `pooling` were changed to choose the two systems once; before, each seed chose.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "

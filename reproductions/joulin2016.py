@@ -120,7 +120,7 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     notes=(
         "Bigrams help on NSMC and IMDb. On SST, with a few thousand sentences, the intervals include zero.",
-        "On IMDb, validation reviews are those whose text has certain hashes, and films of train are among theirs. "
-        "`lin2017`, next to which these rows stand, holds out other films, so its training reviews differ.",
+        "On IMDb, the validation split is chosen by a hash of the text, so it shares films with train. `lin2017`, next "
+        "to which these rows stand, holds out whole films: its training reviews differ.",
     ),
 )

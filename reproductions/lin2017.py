@@ -242,7 +242,7 @@ REPRODUCTION = Reproduction(
         "the coefficient of the penalty has reached 0.70, with seed 2 its first (0.35), so the 0.50 above is not of a "
         "full penalty; in the third, validation falls by 3.2 to 4.2 points (without it by 0.7 to 1.3).",
         "No claim shows attention better or worse than max pooling: on NSMC, six hops with penalty 0.1 are below it "
-        "with every seed, without it 0.1 above (inconclusive; `maximum-free` was added later); with penalty 1, on "
+        "with every seed, without penalty 0.1 above (inconclusive; `maximum-free` was added later); with penalty 1, on "
         "which no claim is made, 1.85 below. On SST `sst-r6-free` has 4 epochs, others 8. Masking also changes the "
         "penalty: lower if hops attend to padding. On IMDb, bigrams are better than all networks, also on the same 400 "
         "words; six hops keep epoch 1 or 2 of six, max pooling 5 or 6. The vectors' text has near copies of test.",

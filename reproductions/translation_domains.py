@@ -115,10 +115,10 @@ REPRODUCTION = Reproduction(
         "All BLEU is of lower-cased tokens, with the search of the settings; sacreBLEU and chrF on the other test "
         "sets are in the results file. Perplexity is measured on its own corpus only.",
         "No sentence of the other test sets is in the training text, even if case, punctuation and spacing are "
-        "ignored: pairs of the training text with a sentence of KorSTS or news were left out of it, and Tatoeba en-fr "
-        "and JHE have no such sentence. A source sentence with several references is translated once, and its counts "
-        "are summed: intervals are over sentences, 2 325 of Tatoeba en-fr (3 300 pairs), 2 514 of KorSTS, 1 995 of "
-        "news and 720 of JHE.",
+        "ignored: training pairs that contain a sentence of KorSTS or news were removed; there were none of Tatoeba "
+        "en-fr and JHE. A source sentence with several references is translated once, and its counts are summed: "
+        "intervals are over sentences, 2 325 of Tatoeba en-fr (3 300 pairs), 2 514 of KorSTS, 1 995 of news and 720 of "
+        "JHE.",
         "The threshold of one half is ours. A test set may also be harder in itself: no network that is trained on its "
         "domain stands here for comparison, and sentences differ in length. Source sentences have 6.4 words in Tatoeba "
         "en-fr and 11.9 in captions; from Korean, 4.5 in Tatoeba, 7.8 in KorSTS, 15.4 in news and 9.1 in JHE (words "

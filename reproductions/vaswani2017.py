@@ -46,7 +46,7 @@ MARGIN = 0.5  # BLEU points that count as level; chosen before anything was trai
 AS_GOOD = f"Learned positions are at most {MARGIN} BLEU points worse than sinusoids"
 NOUN = "A head of the encoder attends from an article to its noun rather than to the second word after it"
 ALONE = "The Transformer is better than RNNsearch with as many parameters"
-ON_WMT = "stands for the paper's row {0.system} ({0.value}), whose networks are larger, on a hundred times the text"
+ON_WMT = "stands for the paper's row {0.system} ({0.value}), whose networks are larger, on 150 times the text"
 SMOOTHING = "Label smoothing raises"
 FASTER = "The Transformer reaches RNNsearch's BLEU in less time"
 

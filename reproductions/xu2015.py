@@ -12,7 +12,7 @@ EfficientNet-Lite0 (75.1 % on ImageNet) instead of VGG-19. The main grid is its 
 the words that occur at least five times in training, 2 541 including special tokens, instead of 10 000. The networks
 have 384 units, annotations are a learned projection of the features, and output weights are tied to the embeddings.
 Training uses label smoothing, dropout, Adam with a learning rate that decays to 0, and parameters averaged over four
-epochs. All systems use one search: beam 5 with a length penalty, the same as for the translators.
+epochs. All systems use one search: beam 5 with a length penalty, that of the translators except `sutskever2014`.
 
 Public implementations with convolutional features trained on ImageNet: Lam and Liu (a course project at Cornell)
 report 68.0, 48.3, 34.4, 24.2 for soft and 68.3, 48.8, 34.7, 24.4 for hard attention on ResNet-50 features;
@@ -213,12 +213,12 @@ REPRODUCTION = Reproduction(
         "Whether attention finds the object that a noun names: the features are pooled by the noun's weights, and the "
         "probability of its ImageNet class is read. It is compared with two references. First, the weights of nouns in "
         "other images, of soft minus random attention (`points-random`, added after test was scored): +0.72, -0.27 and "
-        "+2.09 points by seed. Claims on this reference without random attention were withdrawn, though one was "
-        "supported: random attention, too, is above it, at +1.93, +2.87 and +0.21 points, perhaps because a network "
-        "names what its weights happen to show. Second, equal weights: there (`raises`) random attention is at -3.57, "
-        "-2.27 and -4.88 points, hard attention at -0.78, -13.82 and -17.99, and soft attention without the penalty at "
-        "+0.32, +4.26 and +2.32: `raises` is about `soft` only. 44 words are mapped to classes of ImageNet; of `soft`, "
-        "507 to 519 of 1 000 captions have one, and 38 to 40 % of these nouns are dog or dogs.",
+        "+2.09 points by seed. Claims on this reference alone were withdrawn, though one was supported, because random "
+        "attention, too, is above it, at +1.93, +2.87 and +0.21 points, perhaps because a network names what its "
+        "weights happen to show. Second, equal weights: there (`raises`) random attention is at -3.57, -2.27 and -4.88 "
+        "points, hard attention at -0.78, -13.82 and -17.99, and soft attention without the penalty at +0.32, +4.26 "
+        "and +2.32: `raises` is about `soft` only. 44 words are mapped to classes of ImageNet; of `soft`, 507 to 519 "
+        "of 1 000 captions have one, and 38 to 40 % of these nouns are dog or dogs.",
         "How diffuse attention is: in six example captions of each seed (the figures show one seed), the mean over "
         "words of the exponential of the entropy of the weights is 48.4 of 49 positions for `soft`, 41.2 for "
         "`soft-free`, 31.2 for `hard` and 13.3 for `random`.",

@@ -47,7 +47,8 @@ Variants = Annotated[
     list[str] | None,
     typer.Option(
         "--variant",
-        help="Repeat for several. Default: all; on your own data, those that read what the first main variant reads.",
+        help="Repeat for several. Default: all (verify: those that are published); on your own data, those that read "
+        "what the first main variant reads.",
     ),
 ]
 Profile = Annotated[

@@ -46,7 +46,7 @@ def list_papers(
         done = sum(variant.name in published for variant in preset.variants)
         state = f"results of {done} of {len(preset.variants)} variants" if done else "no results yet"
         state += ", some without all seeds" * any(
-            name in published and _missing(preset, name, published) for name in preset.names
+            variant.name in published and _missing(preset, variant.name, published) for variant in preset.variants
         )
         corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")

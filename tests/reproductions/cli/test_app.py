@@ -12,6 +12,7 @@ import pytest
 from gluon_attn import __version__
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
+from reproductions.protocol.results import Result
 from tests.reproductions.cli.project import Project
 from tests.reproductions.support import ROOT, gluon_attn
 from tests.reproductions.toy import REPRODUCTION
@@ -102,6 +103,19 @@ def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
     assert "    encdec: RNN encoder-decoder [results of seeds 1, 2]\n" in answer.out
     assert "preset paper: corpus wmt14 en-fr, seeds 1, no results yet\n    encdec: RNN encoder-decoder\n" in answer.out
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
+
+
+def test_list_says_whether_seeds_are_missing() -> None:
+    """An ensemble has one outcome of all its seeds."""
+    for paper in papers.names():
+        preset, seeds = papers.load(paper).preset("cpu"), Result.read(papers.results_path(paper, "cpu")).seeds
+        missing = any(
+            {str(seed) for seed in preset.seeds_of(variant.name)} - set(seeds[variant.name])
+            for variant in preset.variants
+            if variant.name in seeds
+        )
+        (line,) = (one for one in gluon_attn("list", paper).out.splitlines() if "preset cpu:" in one)
+        assert line.endswith(", some without all seeds") == missing, paper
 
 
 def test_list_marks_the_networks_that_come_with_the_project() -> None:

@@ -31,7 +31,7 @@ def test_how_the_hybrid_compares_with_a_residual_network_of_its_size() -> None:
     hybrid, resnet = sides("dosovitskiy2020", "hybrid", "resnet")
     assert len(resnet) == 1 and mean_right(hybrid).mean() < mean_right(resnet).mean()
     assert (
-        "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim)"
+        "`hybrid` is not better than `resnet` of equal size and time (one seed; no claim)"
         in papers.load("dosovitskiy2020").notes[0]
     )
 

@@ -247,7 +247,7 @@ def test_the_networks_that_read_the_first_30_tokens() -> None:
     longest = arrays("lin2017", "nsmc-r6", "1")["token_counts"].max()
     for name, limit in limits.items():
         assert limit >= longest if name.startswith("best") else limit == 30, name
-    words = "all networks but `best` and its variants read the first 30 tokens"
+    words = "all networks of this script but `best` and its variants read the first 30 tokens"
     assert words in papers.load("naver_self_attention").notes[2]
 
 
