@@ -210,6 +210,16 @@ def test_what_rnnsearch_loses_on_joined_captions() -> None:
     assert f"they have {shares}, {np.mean(small[2]):.2f}, and {np.mean(plain[2]):.2f} of their length" in note
 
 
+def test_how_much_further_training_text_costs_from_and_to_korean() -> None:
+    """As a note of `bahdanau2014` has it."""
+    from_korean, to_korean = (of_test(results("bahdanau2014"))[f"rnnsearch-{way}-more"] for way in ("ko-en", "en-ko"))
+    preset = papers.load("bahdanau2014").preset("cpu")
+    epochs = [preset.variant(name).recipe.epochs for name in ("rnnsearch-ko-en-more", "rnnsearch-ko-en")]
+    note = papers.load("bahdanau2014").notes[-1]
+    assert f"read {epochs[0]} times, not {epochs[1]}: BLEU is {from_korean:.2f} from Korean" in note
+    assert f"and {to_korean:.2f} to Korean" in note
+
+
 @pytest.mark.parametrize(("paper", "trainings"), [("bahdanau2014", 12), ("cho2014", 9)])
 def test_how_bleu_rises_in_the_longer_trainings_of_small_networks(paper: str, trainings: int) -> None:
     """As a note of the table has it."""
