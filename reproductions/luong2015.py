@@ -16,8 +16,8 @@ word itself. Windows have 11 words, not 21. Training uses Adam, dropout (0.2; be
 the ``paper`` preset, recipe, case, search and the selection of training text are ours.
 
 Claims: each step of Table 1 helps; with global attention dot is better than general (Table 4) and has a lower
-perplexity than concat, whose BLEU is not reported (footnote); with local-p general is better than dot (Table 4, which
-has no BLEU of local-m with dot); attention helps more on long sentences (sec. 5.2, Figure 6).
+perplexity than concat, whose BLEU is not reported (footnote); with local-p general is better than dot, and with general
+local-p is better than local-m (Table 4); attention helps more on long sentences (sec. 5.2, Figure 6).
 """
 
 from __future__ import annotations
