@@ -82,8 +82,8 @@ RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")
 BEST = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
 LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
 VECTORS, FIVE = "mikolov2013/skip-gram", (1, 2, 3, 4, 5)
-TEACHERS = ("naver_self_attention/best-words/1", "naver_self_attention/best-whole/1")
-SELF_TRAINED: dict[str, Any] = {"task": SelfTraining(), "recipe": replace(BEST, epochs=6), "teachers": TEACHERS}
+SELF_TRAINED: dict[str, Any] = {"task": SelfTraining(), "recipe": replace(BEST, epochs=6), "seeds": FIVE}
+SELF_TRAINED["teachers"] = ("naver_self_attention/best-words/1", "naver_self_attention/best-whole/1")
 BERT, FLOOR = "devlin2018/bert-continued", "joulin2016/nsmc-bigrams"
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
 
@@ -232,15 +232,17 @@ REPRODUCTION = Reproduction(
         "`joulin2016` (word and n-gram vectors, without attention) reads whole reviews; all networks of this script "
         "but `best` and its variants read the first 30 tokens. On test reviews of at most 30 tokens it is 0.30 points "
         "better than `as-written`, on longer ones 3.65.",
-        "`wide` and `vectors` differ only in the initialisation of their embeddings. What word vectors add is more "
-        "than the difference between additive and dot-product attention, but the two intervals overlap, and no claim "
-        "compares them. The text of the vectors has about 15 000 near copies of test reviews, without labels: only "
-        "reviews with the same text were left out. The members of `kinds` were chosen knowing their test accuracy; "
-        "that of their mean was unknown when the claim and its margin were committed, and no other mean was computed. "
-        "It is 88.93 ± 0.07; three seeds of `best-vectors`, averaged, have 88.27.",
+        "`wide` and `vectors` differ only in the initialisation of their embeddings. The text of the vectors has about "
+        "15 000 near copies of test reviews, without labels: only reviews with the same text were left out. The "
+        "members of `kinds` were chosen knowing their test accuracy; that of their mean was unknown when the claim and "
+        "its margin were committed, and no other mean was computed. It is 88.93 ± 0.07; three seeds of `best-vectors`, "
+        "averaged, have 88.27.",
         "`best-ngrams` was added after the test accuracies of the others were known: on validation, a smaller network "
         "had gained 0.8 points. Five seeds were declared; when two were trained, and no better on validation than "
         "`best-vectors`, this was reduced to three, before any was scored.",
+        "`best-self-trained` reads 242 340 further reviews, none of them a near copy of a test or validation review, "
+        "and 1.9 times as many reviews in all epochs together. Its teachers were chosen on validation, where their "
+        "mean has 88.58 % (of four networks: 88.68). Five seeds are declared, two are trained.",
         "Of the parts of `best-vectors`, only the word vectors are shown to help, before Holm's correction. The "
         "syllables of its tokens and dropout of whole tokens are not; by their intervals, neither is worth more than "
         "0.17 points.",

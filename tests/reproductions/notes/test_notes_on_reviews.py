@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preprocessing import naver
+from preprocessing import naver, naver_unlabelled
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions import cheng2016, lin2017
 from reproductions.protocol import papers
@@ -275,7 +275,8 @@ def test_the_effects_that_the_korean_document_names() -> None:
     assert f"드롭아웃의 차이는 {effect['token-dropout']:+.2f}%p(95 % 구간 {interval('token-dropout')})" in text
     undecided = ("ngrams", "syllables", "token-dropout")
     assert {found[name]["verdict"] for name in undecided} == {"inconclusive"}
-    assert len(found) == 13 and "열세 가지 주장을" in text
+    assert f"{effect['self-training']:.2f}%p가 높아집니다(시드 2개, 95 % 구간 {interval('self-training')}; " in text
+    assert len(found) == 14 and "열네 가지 주장을" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
 
@@ -286,6 +287,19 @@ def test_what_brought_the_accuracy_of_the_best_network() -> None:
     most = max(found[name]["ci95"][1] for name in ("syllables", "token-dropout"))
     assert f"neither is worth more than {most:.2f} points." in papers.load("naver_self_attention").notes[-1]
     assert found["vectors-best"]["verdict"] == "supported" and found["vectors-best"]["p"] * len(found) > 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.corpus("nsmc")
+def test_how_many_reviews_self_training_reads() -> None:
+    """As a note of `naver_self_attention` has it."""
+    preset = papers.load("naver_self_attention").preset("cpu")
+    labelled, unlabelled = len(naver.prepare("nsmc").train), len(naver_unlabelled.prepare("nsmc-raw").train)
+    student, alone = (preset.variant(name).recipe.epochs for name in ("best-self-trained", "best-vectors"))
+    times = student * (labelled + unlabelled) / (alone * labelled)
+    note = papers.load("naver_self_attention").notes[-2]
+    assert f"reads {unlabelled:,} further reviews".replace(",", " ") in note
+    assert f"and {times:.1f} times as many reviews in all epochs together" in note
 
 
 def test_the_accuracy_of_three_kinds_of_networks_together() -> None:
