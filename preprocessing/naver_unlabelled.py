@@ -57,7 +57,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class DropLabels(Step[Data]):
-    """Forget the ratings."""
+    """Remove the labels."""
 
     name: ClassVar[str] = "drop-labels"
 

@@ -23,8 +23,8 @@ one training. *best-vectors* is *best* with these vectors; two variants of it, o
 and one without dropout of whole tokens, show what these contribute. In *best-ngrams*, *best-vectors* is trained
 together with fastText, as large as in ``joulin2016``; the logits of both are added. Claim *kinds* averages the
 probabilities of *best-vectors* with those of two other kinds of network, pretrained BERT (``devlin2018``) and fastText.
-*best-self-trained* is *best-vectors*, trained on half of the crawl's reviews that NSMC does not have as well. Their
-ratings are not used: the targets are the mean probabilities of *best-words* and *best-whole* (self-training).
+*best-self-trained* is *best-vectors*, also trained on half of the crawl's reviews that are not in NSMC. Their ratings
+are not used: the targets are the mean probabilities of *best-words* and *best-whole* (self-training).
 
 Claims: attention is better than none; additive against dot-product attention; the effect of masking and pooling; word
 vectors help; and the post's remark that a badly trained model has no readable weights.

@@ -33,7 +33,9 @@ def _run_of(name: str, run: Run) -> Run:
     if variant and paper == run.paper_name:
         paper = run.paper  # may be a path
     elif paper not in papers.names() or not variant:
-        raise UsageError(f"network {name!r} is unknown; write it as PAPER/VARIANT")
+        raise UsageError(f"network {name!r} is unknown; write it as PAPER/VARIANT or PAPER/VARIANT/SEED")
+    if seed and not seed.isdigit():
+        raise UsageError(f"network {name!r} has no seed {seed!r}; write it as PAPER/VARIANT/SEED")
     return replace(run, paper=paper, variant=variant, seed=int(seed or 1), own=None)
 
 
@@ -73,7 +75,7 @@ def _untrained_before(run: Run, following: tuple[Run, ...] = ()) -> list[Run]:
     for needed in prerequisites(run).values():
         if trained_directory(needed) is None:
             if needed in (run, *following):
-                raise UsageError(f"{needed.variant}: would be initialised from itself; name another network")
+                raise UsageError(f"{needed.variant}: its training needs its own network; name another one")
             untrained += [*_untrained_before(needed, (run, *following)), needed]
     return untrained
 

@@ -95,7 +95,7 @@ def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None
         for role, source in prerequisites(run).items():
             network = trained_directory(source)
             if network and training_in(network)["parameters_sha256"] != training_of(run)["corpora"][role]:
-                reason = f"its {role} network was another than {network} holds now"
+                reason = f"its network `{role}` is not the one that {network} holds now"
                 raise UsageError(f"{run.directory}: {reason}; train it again (--overwrite)")
     trained = [*map(_of, runs), *others]
     environment(trained)

@@ -1,4 +1,4 @@
-"""Self-training on film reviews: besides those with labels, networks learn unlabelled ones from trained networks."""
+"""Self-training on film reviews: networks also learn what trained ones predict for reviews without labels."""
 
 from __future__ import annotations
 

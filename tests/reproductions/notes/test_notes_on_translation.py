@@ -212,12 +212,29 @@ def test_what_rnnsearch_loses_on_joined_captions() -> None:
 
 def test_how_much_further_training_text_costs_from_and_to_korean() -> None:
     """As a note of `bahdanau2014` has it."""
-    from_korean, to_korean = (of_test(results("bahdanau2014"))[f"rnnsearch-{way}-more"] for way in ("ko-en", "en-ko"))
-    preset = papers.load("bahdanau2014").preset("cpu")
+    of = of_test(results("bahdanau2014"))
+    preset, note = papers.load("bahdanau2014").preset("cpu"), papers.load("bahdanau2014").notes[-1]
     epochs = [preset.variant(name).recipe.epochs for name in ("rnnsearch-ko-en-more", "rnnsearch-ko-en")]
+    shown = []
+    for name, direction in (("rnnsearch-ko-en", "from Korean"), ("rnnsearch-en-ko", "to Korean")):
+        more, (side,) = of[f"{name}-more"], sides("bahdanau2014", f"{name}-more")
+        assert more == pytest.approx(of[name] / 2, rel=0.1)
+        shown.append(f"{more:.2f} {direction} ({('one', 'two seeds', 'three seeds')[len(side) - 1]})")
+    assert f"are read {epochs[0]} times, not {epochs[1]}: BLEU is {shown[0]} and {shown[1]}, about half." in note
+
+
+@pytest.mark.slow
+@pytest.mark.corpus("ko_en")
+def test_how_many_pairs_further_training_text_has() -> None:
+    """As a note of `bahdanau2014` has it."""
+    preset = papers.load("bahdanau2014").preset("cpu")
+    rows = [
+        preset.task(name).prepare(preset.variant(name).settings).rows["train"]
+        for name in ("rnnsearch-ko-en-more", "rnnsearch-ko-en")
+    ]
+    more, less = (f"{count:,}".replace(",", " ") for count in rows)
     note = papers.load("bahdanau2014").notes[-1]
-    assert f"read {epochs[0]} times, not {epochs[1]}: BLEU is {from_korean:.2f} from Korean" in note
-    assert f"and {to_korean:.2f} to Korean" in note
+    assert f"of their {more} only {less} are of Tatoeba and KorSTS" in note
 
 
 @pytest.mark.parametrize(("paper", "trainings"), [("bahdanau2014", 12), ("cho2014", 9)])

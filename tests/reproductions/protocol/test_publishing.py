@@ -271,7 +271,7 @@ def test_runs_with_an_older_recipe_or_asynchronous_workers_do_not_read_the_test_
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"corpora": {"points": "0" * 64, "pretrained": "0" * 64}}, "its pretrained network was another than"),
+        ({"corpora": {"points": "0" * 64, "pretrained": "0" * 64}}, "its network `pretrained` is not the one that"),
         ({"corpora": {"teacher 1": "0" * 64}}, "trained with other settings or another recipe than pretrained has now"),
         ({"task": "another"}, "trained with other settings or another recipe than pretrained has now"),
     ],

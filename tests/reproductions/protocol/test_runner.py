@@ -259,7 +259,7 @@ def test_a_network_whose_pretraining_was_continued_is_trained_after_both(tmp_pat
 def test_a_network_that_starts_from_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = run(tmp_path, "bert", paper="devlin2018")
     monkeypatch.setattr("reproductions.protocol.preparing.prerequisites", lambda _: {"pretrained": one})
-    with pytest.raises(UsageError, match="bert: would be initialised from itself"):
+    with pytest.raises(UsageError, match="bert: its training needs its own network"):
         train_all([one], jobs=1, resume=False, overwrite=False)
 
 

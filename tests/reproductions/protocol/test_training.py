@@ -390,6 +390,12 @@ def test_teachers_are_runs_with_the_seeds_that_are_named(one: Run, taught: Run) 
     assert by_stage([taught, one]) == [[one], [taught]]
 
 
+def test_the_seed_of_a_teacher_is_a_number(taught: Run) -> None:
+    edit(taught.paper, "toy/curved/2", "toy/curved/two")
+    with pytest.raises(UsageError, match="network 'toy/curved/two' has no seed 'two'; write it as PAPER/VARIANT/SEED"):
+        prerequisites(taught)
+
+
 def test_the_task_gets_the_teachers_and_they_are_recorded(
     one: Run, taught: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

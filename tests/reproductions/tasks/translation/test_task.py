@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,7 +18,6 @@ from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.pipeline import TranslationPipeline
 from preprocessing.pipeline.ragged import strings_in
 from reproductions import bahdanau2014
-from reproductions.protocol.manifest import environment_digest
 from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.bleu import Bleu, bleu, chrf
@@ -49,15 +47,6 @@ def evaluation(data: TranslationData) -> Evaluation:
 
 def texts(evaluation: Evaluation) -> list[str]:
     return strings_in(evaluation.predictions, "text")
-
-
-@pytest.mark.parametrize("package", ["sacrebleu", "sacremoses", "subword-nmt"])
-def test_the_environment_has_the_packages_that_divide_and_score_sentences(
-    package: str, data: TranslationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, version = environment_digest(data.packages), metadata.version
-    monkeypatch.setattr(metadata, "version", lambda name: "0" if name == package else version(name))
-    assert environment_digest(data.packages) != before
 
 
 def test_further_collections_are_read_of_the_corpus_and_not_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
