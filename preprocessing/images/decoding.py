@@ -38,7 +38,8 @@ def decode(name: str, file: bytes) -> np.ndarray:
             with Image.open(io.BytesIO(file)) as image:
                 if image.width * image.height > MAX_PIXELS:
                     raise _too_large(name, f"{image.width} x {image.height} pixels")
-                return np.array(_rgb(name, ImageOps.exif_transpose(image)))
+                _check_range(name, image)
+                return np.array(_rgb(ImageOps.exif_transpose(image)))
     except Image.DecompressionBombError:
         raise _too_large(name, "far more pixels than any photograph") from None
     except InputError:
@@ -50,16 +51,18 @@ def decode(name: str, file: bytes) -> np.ndarray:
         raise InputError(f"image {name}", f"cannot be decoded ({reason})", remedy="replace the file") from error
 
 
-def _rgb(name: str, image: Image.Image) -> Image.Image:
-    """The first frame as RGB."""
+def _check_range(name: str, image: Image.Image) -> None:
+    remedy = "save it with 8 or 16 bits a channel"
     if image.mode == "F":
-        remedy = "save it with 8 or 16 bits a channel"
         raise InputError(f"image {name}", "has floating-point values, which have no range", remedy=remedy)
+    if image.mode == "I" and image.format not in ("PNG", "PPM"):  # whose integers have 16 bits
+        raise InputError(f"image {name}", "has signed or 32-bit integers, whose range is not known", remedy=remedy)
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """The first frame as RGB."""
     if image.mode.startswith("I"):  # Pillow would clip 16 bits at 255
-        values = np.asarray(image).astype(np.int64)
-        if values.min() < 0 or values.max() > 0xFFFF:
-            raise InputError(f"image {name}", "has more than 16 bits a channel", remedy="save it with 8 or 16")
-        return Image.fromarray((values >> 8).astype(np.uint8)).convert("RGB")
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
     return image.convert("RGB")
 
 

@@ -29,6 +29,7 @@ def test_an_image_of_16_bits_has_its_higher_8() -> None:
     values = np.array([[0, 255, 256], [4660, 32768, 65535]], np.uint16)
     assert decode("deep", saved(Image.fromarray(values), "png"))[..., 1].tolist() == [[0, 0, 1], [18, 128, 255]]
     assert decode("deep", saved(Image.fromarray(values), "tiff"))[..., 2].tolist() == [[0, 0, 1], [18, 128, 255]]
+    assert decode("deep", saved(Image.fromarray(values), "ppm"))[..., 0].tolist() == [[0, 0, 1], [18, 128, 255]]
 
 
 def test_cmyk_is_converted() -> None:
@@ -91,5 +92,6 @@ def test_an_image_that_claims_too_many_pixels_is_refused_unread(width: int) -> N
 def test_values_without_a_range_are_refused() -> None:
     with pytest.raises(InputError, match="floating-point values"):
         decode("measured", saved(Image.fromarray(np.ones((3, 3), np.float32)), "tiff"))
-    with pytest.raises(InputError, match="more than 16 bits"):
-        decode("counted", saved(Image.fromarray(np.full((3, 3), 70_000, np.int32)), "tiff"))
+    for value in (200, 70_000):
+        with pytest.raises(InputError, match="32-bit integers, whose range is not known; save it with 8 or 16 bits"):
+            decode("counted", saved(Image.fromarray(np.full((3, 3), value, np.int32)), "tiff"))
