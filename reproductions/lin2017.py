@@ -44,17 +44,12 @@ from reproductions.tasks.classification.hops import (
     penalty_by_length,
     summed_hops,
 )
+from reproductions.tasks.classification.reported_on_nsmc import FIVE_HOPS, PENALTY, SELF_ATTENTIVE, TWENTY_HOPS
 from reproductions.tasks.classification.results import averaged, reading_page
 from reproductions.tasks.classification.settings import StructuredSettings, Syllables
 
 TITLE = "Structured self-attentive sentence embedding"
-AISOLAB = Table("aisolab/nlp_implementation", corpus="nsmc", metric="accuracy")
-SIMONJISU = replace(AISOLAB, source="simonjisu/nsmc_study")
-PEER = AISOLAB.entry("self-attentive BiLSTM, pretrained vectors, Mecab", 86.37)
-PEER_R5 = SIMONJISU.entry("3-layer BiLSTM, self-attention r=5, Mecab", 85.10, "notebook; its README has 84.98")
-PEER_R20 = SIMONJISU.entry("BiLSTM, self-attention r=20, Mecab", 75.64, "notebook; its README has 84.60")
-PEER_PENALTY = SIMONJISU.entry("BiLSTM, r=5, penalty 1, Mecab", 72.24, "notebook; its README has 72.08")
-
+ON_NSMC = (SELF_ATTENTIVE, FIVE_HOPS, TWENTY_HOPS, PENALTY)
 TABLE_1 = Table("Lin et al. (2017), Table 1", corpus="yelp, 5 classes", metric="accuracy")
 TABLE_3 = replace(TABLE_1, source="Lin et al. (2017), Table 3")
 TABLES = replace(TABLE_1, source="Lin et al. (2017), Tables 1 and 3")
@@ -164,7 +159,7 @@ REPRODUCTION = Reproduction(
     title=TITLE,
     source="Lin et al. (2017), arXiv:1703.03130",
     task=NSMC_HOPS,
-    reported=(PEER, PEER_R5, PEER_R20, PEER_PENALTY, YELP_STRICT, YELP_FREE, YELP_MAX, AGE_STRICT, AGE_FREE, AGE_MAX),
+    reported=(*ON_NSMC, YELP_STRICT, YELP_FREE, YELP_MAX, AGE_STRICT, AGE_FREE, AGE_MAX),
     variants=(
         Variant(
             "best",
@@ -172,7 +167,7 @@ REPRODUCTION = Reproduction(
             best,
             BEST,
             NSMC_BEST,
-            beside=PEER,
+            beside=SELF_ATTENTIVE,
             comparable=True,
             differs="the peer adds pretrained vectors to morphemes without syllables; trained on 120 000 reviews",
         ),
@@ -188,7 +183,7 @@ REPRODUCTION = Reproduction(
             "six hops, penalty 1",
             replace(nsmc, penalty=1.0),
             NSMC_DRAWN,
-            PEER_PENALTY,
+            PENALTY,
             "simonjisu's network with penalty 1 has five hops and the norm without its square",
         ),
         row("nsmc-r6-unmasked", "six hops, penalty 0.1, padding not masked", replace(nsmc, masked=False)),
@@ -203,7 +198,7 @@ REPRODUCTION = Reproduction(
         on_sst(row("sst-r6-strict", "six hops, penalty 1", replace(sst, penalty=1.0), SST_DRAWN, AGE_STRICT, SST_SIX)),
         on_sst(row("sst-max", MAXIMUM, without_attention(sst), SST_HOPS, AGE_MAX, ON_SST)),
     ),
-    ensembles=(averaged("best", PEER),),
+    ensembles=(averaged("best", SELF_ATTENTIVE),),
     claims=(
         Better("penalty", ON_LONG, "imdb-r6-strict", "imdb-r6-free", "Table 3, Yelp"),
         Better("penalty-small", "A penalty of 0.1 helps on long texts", "imdb-r6", "imdb-r6-free"),

@@ -596,8 +596,7 @@ MEASURED: dict[str, Measure] = {
     "yang2016 context-bad": lambda side, **how: score_of(weights_of(side, "bad", 0), heavier, **how),
     "mikolov2013 meaning": at_best_epochs,
     "naver_preprocessing underspecified": widest,
-    "naver_preprocessing interaction": more_together,
-    "naver_preprocessing interaction-stop-words": more_together,
+    "naver_preprocessing underspecified-strong": widest,
     "naver_preprocessing leaks-copied": lambda base, without, **how: mean_of(
         (mean_right(base) - mean_right(without))[base[0]["seen_in_train"].astype(bool)], **how
     ),
@@ -618,6 +617,8 @@ for penalty in (0, 10, 20):
     )
 for one in ("nsmc", "imdb"):
     MEASURED[f"lin2017 overlap-{one}"] = less_overlap
+for one in ("", "-stop-words", "-words", "-list"):
+    MEASURED[f"naver_preprocessing interaction{one}"] = more_together
 for one in ("bengio2003 alike", "mikolov2013 alike-skip-gram", "mikolov2013 alike-cbow"):
     MEASURED[one] = lambda side, **how: mean_of(mean_array(side, "agreement") - mean_array(side, "chance"), **how)
 
@@ -629,6 +630,7 @@ OF_EXTREMES: dict[str, Callable[[float], float]] = {
     "dosovitskiy2020 kind": lambda apart: 1.0 - apart,
     "yang2016 ave-max": lambda apart: 0.5 - apart,
     "naver_preprocessing underspecified": lambda apart: apart,
+    "naver_preprocessing underspecified-strong": lambda apart: apart,
 }
 """Claims on the best and the worst of several systems, which are chosen once for all seeds: their effect with a seed,
 of the accuracy points by which these two are apart with it."""

@@ -191,6 +191,8 @@ def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> 
             "best-ngrams",
             "best-words",
             "best-whole",
+            "best-short",
+            "best-narrow",
             "best-self-trained",
         ]
         vectors = mikolov2013.REPRODUCTION.preset(preset.name).variant("skip-gram").settings
