@@ -19,12 +19,13 @@ Adam is MXNet's lazy version: only the embeddings of tokens in a batch are updat
 *wide* and *vectors* measure the effect of initialising the embeddings with the skip-gram vectors of ``mikolov2013``
 (200 units), trained on the crawl without the reviews whose text is in the test or validation split; about 15 000 near
 copies of test reviews stay in, without labels. The two networks are otherwise identical. All seeds use the vectors of
-one training. *best-vectors* is *best* with these vectors; variants of it without the syllables of its tokens, without dropout of whole
-tokens, with 30 tokens or with 32 GRU units show what these contribute. In *best-ngrams*, *best-vectors* is trained
-together with fastText, as large as in ``joulin2016``; the logits of both are added. Claim *kinds* averages the
-probabilities of *best-vectors* with those of two other kinds of network, pretrained BERT (``devlin2018``) and fastText.
-*best-self-trained* is *best-vectors*, also trained on half of the crawl's reviews that are not in NSMC. Their ratings
-are not used: the targets are the mean probabilities of *best-words* and *best-whole* (self-training).
+one training. *best-vectors* is *best* with these vectors; variants of it without the syllables of its tokens, without
+dropout of whole tokens, with 30 tokens or with 32 GRU units show what these contribute. In *best-ngrams*,
+*best-vectors* is trained together with fastText, as large as in ``joulin2016``; the logits of both are added. Claim
+*kinds* averages the probabilities of *best-vectors* with those of two other kinds of network, pretrained BERT
+(``devlin2018``) and fastText. *best-self-trained* is *best-vectors*, also trained on half of the crawl's reviews that
+are not in NSMC. Their ratings are not used: the targets are the mean probabilities of *best-words* and *best-whole*
+(self-training).
 
 Claims: attention is better than none; additive against dot-product attention; the effect of masking and pooling; word
 vectors help; what else helps the best network; and the post's remark that a badly trained model has no readable
