@@ -119,7 +119,8 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "Bigrams help on NSMC and IMDb. On SST, with a few thousand sentences, the intervals include zero.",
+        "Bigrams help on NSMC and IMDb. On SST, with a few thousand whole sentences and without the labelled phrases, "
+        "the intervals include zero.",
         "On IMDb, the validation split is chosen by a hash of the text, so it shares films with train. `lin2017`, next "
         "to which these rows stand, holds out whole films: its training reviews differ.",
     ),

@@ -61,6 +61,23 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
 
 
 @pytest.mark.slow
+def test_which_networks_validation_that_shares_films_prefers() -> None:
+    """As a note of `yang2016` has it."""
+    rows = [row for row in results("yang2016")["rows"] if row["metric"] == "accuracy"]
+    on = {
+        split: {row["variant"]: row["mean"] for row in rows if row["split"] == split}
+        for split in ("validation", "test")
+    }
+    shown = {name: f"`{name}` ({on['validation'][name]:.2f}" for name in ("best", "flat-whole", "flat", "att")}
+    note = next(note for note in papers.load("yang2016").notes if "may therefore mislead" in note)
+    assert (
+        f"{shown['best']} %, mean of three seeds), {shown['flat-whole']}) and {shown['flat']}) to {shown['att']})"
+        in note
+    )
+    assert max(on["test"], key=lambda name: on["test"][name]) == "att"
+    assert all(on["validation"][name] > on["validation"]["att"] for name in ("best", "flat-whole", "flat"))
+
+
 def test_how_much_wider_intervals_over_films_are() -> None:
     """As a note of IMDb has it."""
     narrower, films = [], set()
@@ -216,7 +233,7 @@ def test_what_two_hops_share_and_what_the_penalty_of_1_selects() -> None:
             accuracy = [epoch["validation_accuracy"] for epoch in each["history"]]
             of_seeds.append(accuracy[1] - accuracy[2])
     full, free_ones = (f"{min(of_seeds):.1f} to {max(of_seeds):.1f}" for of_seeds in falls.values())
-    assert f"in the third, validation falls by {full} points (without it by {free_ones})" in note
+    assert f"in the third epoch, validation falls by {full} points (without it by {free_ones})" in note
     kept = [
         [each["best_epoch"] for each in records("lin2017", f"imdb-{name}")]
         for name in ("r6", "r6-free", "r6-strict", "max")
@@ -379,9 +396,16 @@ def test_what_the_networks_on_imdb_are_worth() -> None:
     best = max(row["mean"] for row in results("lin2017")["rows"] if row["corpus"] == "imdb" and row["split"] == "test")
     (bigrams,) = sides("lin2017", "joulin2016/imdb-bigrams-400")
     assert best < 100.0 * np.mean([one["right"].mean() for one in bigrams])
-    assert (
-        "On IMDb, bigrams are better than all networks, also on the same 400 words;" in papers.load("lin2017").notes[1]
-    )
+    words = "On IMDb, bigrams are better than all networks, also on the same 400 words (no claim;"
+    assert words in papers.load("lin2017").notes[1]
+
+
+def test_which_epochs_the_networks_on_five_classes_keep() -> None:
+    """As a note of `cheng2016` has it."""
+    trained = [record for name in ("sst5-lstm", "sst5-lstmn") for record in records("cheng2016", name)]
+    assert {record["best_epoch"] for record in trained} == {2, 3}
+    assert {len(record["history"]) for record in trained} == {8}
+    assert "of eight epochs, those on five classes keep the second or third." in papers.load("cheng2016").notes[-1]
 
 
 def test_what_a_short_tape_is_worth() -> None:

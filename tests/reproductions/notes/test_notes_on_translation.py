@@ -26,6 +26,20 @@ FRENCH = ("reversed", "forward")
 """Variants of `sutskever2014`."""
 
 
+def test_what_the_ways_to_count_and_to_train_do_to_one_number() -> None:
+    """As a note of `translation_preprocessing` has it."""
+    rows = [row for row in results("translation_preprocessing")["rows"] if row["split"] == "test"]
+    base = {f"{row['metric']} {row['signature']}": row["mean"] for row in rows if row["variant"] == "base"}
+    lowered = [value for name, value in base.items() if name.startswith("sacrebleu") and "case:lc" in name]
+    (cased,) = (value for name, value in base.items() if name.startswith("sacrebleu") and "case:mixed" in name)
+    (pieces,) = (value for name, value in base.items() if name.startswith("bleu") and "own tokens" in name)
+    note, of = papers.load("translation_preprocessing").notes[0], of_test(results("translation_preprocessing"))
+    tokenizers = f"`base` have {min(lowered):.2f} to {max(lowered):.2f} by the tokenizer, "
+    assert f"{tokenizers}{cased:.2f} if case counts, and {pieces:.2f} on subwords." in note
+    most = max(abs(of[name] - of["base"]) for name in ("words", "cased", "truecased"))
+    assert f"with other case or with words, BLEU differs by at most {most:.1f}." in note
+
+
 def test_why_bleu_on_subwords_is_lower() -> None:
     """As a note of `translation_preprocessing` has it."""
     (side,) = sides("translation_preprocessing", "base")
@@ -131,8 +145,17 @@ def test_how_bleu_rises_in_the_smaller_trainings() -> None:
     variants = [variant for variant in papers.load("luong2015").preset("cpu").variants if variant.name != "best"]
     histories = [of_epochs(record) for variant in variants for record in records("luong2015", variant.name)]
     assert {len(history) for history in histories} == {8}
-    rise = max(history[-1] - history[-3] for history in histories)
-    assert f"by at most {rise:.1f} in the last two epochs" in papers.load("luong2015").notes[0]
+    last_two = max(max(history) - max(history[:6]) for history in histories)
+    rises: dict[bool, list[float]] = {True: [], False: []}  # over the last four epochs, with attention and without
+    for variant in variants:
+        for record in records("luong2015", variant.name):
+            history = of_epochs(record)
+            rises[bool(variant.settings.attention)].append(max(history) - max(history[:4]))
+    without, attending = (f"{min(rises[which]):.1f} to {max(rises[which]):.1f}" for which in (False, True))
+    assert (
+        f"by at most {last_two:.1f} in the last two epochs, in the last four by {without} without attention "
+        f"and by {attending} with it"
+    ) in papers.load("luong2015").notes[0]
 
 
 def of_test(published: dict[str, Any]) -> dict[str, float]:
@@ -186,6 +209,18 @@ def test_how_much_of_the_claim_on_news_is_length() -> None:
 def of_epochs(one: dict[str, Any]) -> list[float]:
     """Validation BLEU of each epoch."""
     return [epoch["validation_bleu"] for epoch in one["history"]]
+
+
+def test_that_korean_with_further_text_is_not_trained_to_convergence() -> None:
+    """As a note of `bahdanau2014` has it."""
+    names = ("rnnsearch-ko-en-more", "rnnsearch-en-ko-more")
+    histories = [of_epochs(one) for name in names for one in records("bahdanau2014", name)]
+    rises = [history[-1] - history[-2] for history in histories]
+    note = papers.load("bahdanau2014").notes[-1]
+    assert (
+        f"these {len(histories[0])} epochs, validation BLEU still rises by {min(rises):.1f} to {max(rises):.1f}:"
+        in note
+    )
 
 
 def test_what_rnnsearch_loses_on_joined_captions() -> None:
