@@ -15,7 +15,7 @@ most likely translation (IBM Model 1) of the source word with the largest weight
 have 11 words, not 21. Training uses Adam, dropout (0.2; best system 0.3) and label smoothing.
 
 Claims: each step of Table 1 helps; with global attention, dot is better than general, and than concat in perplexity;
-with local-p, general is better than dot, and with general, local-p than local-m; attention helps more on long sentences.
+with local-p, general is better than dot, and with general, local-p than local-m; attention helps long sentences more.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Settings(TranslationSettings):
     reverse_source: bool = True
     unit_variance: bool = False
 
-    later: ClassVar[tuple[str, ...]] = ("unit_variance",)
+    later: ClassVar[tuple[str, ...]] = (*TranslationSettings.later, "unit_variance")
 
     def build(self, data: TranslationData) -> DeepLSTM:
         return DeepLSTM(

@@ -16,6 +16,7 @@ from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import (
     CHECKPOINT,
+    CHOSEN,
     CONFIG,
     PREPROCESSING,
     REPLACE,
@@ -66,7 +67,11 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
     model.initialize()
     set_parameters(model, parameters, source=directory / CHECKPOINT)
     model.hybridize(static_alloc=True, static_shape=True)
-    return TrainedModel(model, variant, task, data, training["parameters_sha256"])
+    trained = TrainedModel(model, variant, task, data, training["parameters_sha256"])
+    try:
+        return trained.with_chosen(training.get(CHOSEN, {}))
+    except TypeError:
+        raise UsageError(f"{directory / TRAINING}: damaged ({CHOSEN!r} is not of its settings); {REPLACE}") from None
 
 
 def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any], Variant[Any], Task[Any, Any]]:

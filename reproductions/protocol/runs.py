@@ -28,6 +28,9 @@ OUTCOME = "outcome.json"
 PROCESSES = "processes.json"
 """The file of the commits, the environment and the divisions of the work of the processes that train a run."""
 
+CHOSEN = "chosen"
+"""The entry of a training's record with what was chosen on validation after it, if anything was."""
+
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""
 

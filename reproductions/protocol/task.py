@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -151,6 +151,10 @@ class TrainedModel(Generic[SettingsT, DataT]):
     task: Task[SettingsT, DataT]
     data: DataT
     parameters_sha256: str
+
+    def with_chosen(self, chosen: Mapping[str, Any]) -> Self:
+        """The same network with what :meth:`Task.choose` returned."""
+        return replace(self, variant=replace(self.variant, settings=replace(self.variant.settings, **chosen)))
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,12 @@ class Task(ABC, Generic[SettingsT, DataT]):
     @abstractmethod
     def objective(self, settings: SettingsT, recipe: Recipe, data: DataT) -> Objective:
         """The training objective: batches, loss and validation."""
+
+    def choose(self, trained: TrainedModel[SettingsT, DataT]) -> dict[str, Any]:
+        """What is chosen for a trained network on the validation split: fields of its settings, such as those of the
+        search, by name. They are recorded with the training and replace the declared ones wherever the network is
+        used."""
+        return {}
 
     @abstractmethod
     def evaluate(self, model: HybridBlock, settings: SettingsT, data: DataT, last: Checkpoint) -> Evaluation:

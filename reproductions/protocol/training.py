@@ -26,6 +26,7 @@ from reproductions.protocol.preparing import needed_networks, prepare, task_of, 
 from reproductions.protocol.reproduction import Ensemble
 from reproductions.protocol.runs import (
     CHECKPOINT,
+    CHOSEN,
     OUTCOME,
     PREPROCESSING,
     PROCESSES,
@@ -136,6 +137,7 @@ def _train(
     if workers.rank:
         return None
     trained = TrainedModel(model, variant, task, data, parameters_sha256(parameter_arrays(model)))
+    chosen = task.choose(trained)
     record = {
         "history": fitted.history,
         "best_epoch": fitted.best_epoch,
@@ -147,13 +149,14 @@ def _train(
         "corpora": config["corpora"],
         "pipeline": data.digest,
         **origin,
+        **({CHOSEN: chosen} if chosen else {}),
         **({"warmup_steps": recipe.warmup_steps} if recipe != variant.recipe else {}),
         **({"data": run.own.file_names} if run.own else {}),
         **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
-    return trained
+    return trained.with_chosen(chosen)
 
 
 def _division(workers: Workers, micro_batches: int, device: str) -> dict[str, Any]:

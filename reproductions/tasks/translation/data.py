@@ -31,6 +31,7 @@ class TranslationSettings(Settings):
         min_freq, max_size: limits of both vocabularies; None for the pipeline's defaults.
         max_length: maximum length of both sides of a training pair, in tokens.
         beam, alpha: beam width, and exponent of the length penalty of Wu et al. (2016), 0 for none.
+        alphas: exponents among which validation BLEU chooses, for each trained network; none if ``alpha`` is fixed.
         more_beams: further beam widths that the test split is translated with.
         replace_unknown: whether to also report BLEU with unknown tokens replaced (Luong et al., 2015, sec. 4.1).
         smoothing: label smoothing.
@@ -47,6 +48,7 @@ class TranslationSettings(Settings):
     max_length: int = 50
     beam: int = 5
     alpha: float = 1.0
+    alphas: tuple[float, ...] = ()
     more_beams: tuple[int, ...] = ()
     replace_unknown: bool = False
     smoothing: float = 0.0
@@ -54,6 +56,8 @@ class TranslationSettings(Settings):
     units: int
     embedding_units: int | None = None
     dropout: float = 0.0
+
+    later: ClassVar[tuple[str, ...]] = ("alphas",)
 
     multiples: ClassVar[tuple[int, int]] = (8, 4)
     """Source and target lengths of a batch are padded to multiples of these; each pair of lengths is a compiled

@@ -20,7 +20,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import alone, bootstrapped_row, row, stacked, validation_row
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import CHOSEN, Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
 from reproductions.tasks.perplexity import reduction
@@ -58,12 +58,12 @@ def rows(
     Intervals are bootstrap intervals over sentences; those of chrF and of validation are ranges over seeds.
     """
     settings, first = variant.settings, outcomes[0]
-    search = _search(settings.beam, settings.alpha)
+    search = _search(settings.beam, variant, outcomes)
     measured = [
         ("bleu", "bleu", f"{PEERS.signature}; {search}", bleu),
         ("sacrebleu", "sacrebleu", f"{official.signature}; {search}", bleu),
         *(
-            ("bleu", f"bleu_beam_{beam}", f"{PEERS.signature}; {_search(beam, settings.alpha)}", bleu)
+            ("bleu", f"bleu_beam_{beam}", f"{PEERS.signature}; {_search(beam, variant, outcomes)}", bleu)
             for beam in settings.more_beams
         ),
         *((metric, array, f"{way}; {search}", bleu) for array, (metric, way) in (further or {}).items()),
@@ -91,14 +91,18 @@ def chrf_row(outcomes: Sequence[Outcome], variant: Variant[Any], name: str = "ch
     for outcome in outcomes:
         if name not in outcome.record["metrics"]:
             raise UsageError(f"{outcome.directory}: has no {name}; train and score this seed again")
-    settings, values = variant.settings, [outcome.record["metrics"][name] for outcome in outcomes]
-    signature = f"{of}{chrf_signature()}; {_search(settings.beam, settings.alpha)}"
+    values = [outcome.record["metrics"][name] for outcome in outcomes]
+    signature = f"{of}{chrf_signature()}; {_search(variant.settings.beam, variant, outcomes)}"
     return row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values)
 
 
-def _search(beam: int, alpha: float) -> str:
+def _search(beam: int, variant: Variant[Any], outcomes: Sequence[Outcome]) -> str:
     """The part of a row's signature that names the search."""
-    return f"beam {beam}, alpha {alpha:g}"
+    if not variant.settings.alphas:
+        return f"beam {beam}, alpha {variant.settings.alpha:g}"
+    chosen = [outcome.record[CHOSEN]["alpha"] for outcome in outcomes if CHOSEN in outcome.record]
+    by_seed = f" ({', '.join(f'{alpha:g}' for alpha in chosen)})" if chosen else ""
+    return f"beam {beam}, alpha chosen on validation{by_seed}"
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:

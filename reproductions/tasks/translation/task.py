@@ -159,6 +159,11 @@ class Translation(Task[TranslationSettings, TranslationData]):
         steps = len(rows_of_batches(np.random.RandomState(0)))
         return Objective(batches, steps, loss_per_token, evaluate, select="bleu", share=share_of_sum)
 
+    def choose(self, trained: TrainedModel[TranslationSettings, TranslationData]) -> dict[str, Any]:
+        """The length penalty with the best validation BLEU, if the settings have several."""
+        settings = trained.variant.settings
+        return {"alpha": _best_alpha([trained.model], settings, trained.data)} if settings.alphas else {}
+
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint
     ) -> Evaluation:
@@ -208,9 +213,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
         settings, data = trained[0].variant.settings, trained[0].data
         test = data.prepared.splits["test"].source
         networks = [member.model for member in trained]
+        alpha = _best_alpha(networks, settings, data) if settings.alphas else settings.alpha
         arrays = {}
         for name, beam in {"bleu": settings.beam, **{f"bleu_beam_{n}": n for n in settings.more_beams}}.items():
-            translated = translate(networks, data, test, beam=beam, alpha=settings.alpha)
+            translated = translate(networks, data, test, beam=beam, alpha=alpha)
             arrays[name] = counts(data, "test", translated)
         return Evaluation({"bleu": bleu(arrays["bleu"].sum(axis=0))}, arrays)
 
@@ -241,6 +247,17 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
         return attention_views.of_examples(outcome)
+
+
+def _best_alpha(networks: Sequence[EncoderDecoder], settings: TranslationSettings, data: TranslationData) -> float:
+    """The exponent with the best BLEU on the validation split; of equal ones, the first."""
+    source = data.prepared.splits["validation"].source
+
+    def validation_bleu(alpha: float) -> float:
+        translated = translate(networks, data, source, beam=settings.beam, alpha=alpha)
+        return bleu(counts(data, "validation", translated).sum(axis=0))
+
+    return max(settings.alphas, key=validation_bleu)
 
 
 def _alignments(translated: Sequence[Translated], source: Split, words: np.ndarray) -> list[dict[str, Any]]:

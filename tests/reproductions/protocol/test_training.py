@@ -436,6 +436,27 @@ def test_a_run_is_loaded_as_it_was_trained(one: Run) -> None:
     assert evaluation.predictions["probability"].tobytes() == finished.predictions["probability"].tobytes()
 
 
+def test_what_is_chosen_on_validation_is_recorded_and_used(one: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, used = type(papers.load(one.paper).task), []
+    evaluate = task.evaluate
+
+    def evaluated(self: Any, model: Any, settings: Any, *rest: Any) -> Any:
+        used.append(settings.units)
+        return evaluate(self, model, settings, *rest)
+
+    monkeypatch.setattr(task, "choose", lambda self, trained: {"units": trained.variant.settings.units + 1})
+    monkeypatch.setattr(task, "evaluate", evaluated)
+    train(one, resume=False, overwrite=False, then_score=True)
+    assert training_of(one)["chosen"] == {"units": 9} == Outcome.of(one).record["chosen"]
+    (one.directory / "outcome.json").unlink()
+    score(one)
+    assert used == [9, 9], "by the process that trained, and after loading"
+    record = one.directory / "training.json"
+    record.write_text(record.read_text(encoding="utf-8").replace('"units": 9', '"width": 9'), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"damaged \('chosen' is not of its settings\); replace the run"):
+        load(one)
+
+
 def test_the_test_split_is_not_scored_on_other_data(one: Run) -> None:
     train(one, resume=False, overwrite=False)
     (one.directory / "preprocessing.npz").write_text("0" * 64, encoding="utf-8")

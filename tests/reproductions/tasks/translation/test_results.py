@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,18 @@ def test_rows_are_computed_from_the_counts(tmp_path: Path) -> None:
     assert values["test", "chrf"] == 50.0 and values["validation", "bleu"] == 3.0
     assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in measured)
     assert measured[0].signature == f"{PEERS.signature}; beam 5, alpha 1"
+
+
+def test_the_signature_names_the_length_penalties_that_validation_chose(tmp_path: Path) -> None:
+    variant = replace(SEARCH, settings=replace(SEARCH.settings, alphas=(0.6, 1.0, 1.4)))
+    outcomes = [translated(tmp_path, "search-all", 0.9, seed=seed) for seed in (1, 2)]
+    for outcome, alpha in zip(outcomes, (1.4, 1.0), strict=True):
+        outcome.record["chosen"] = {"alpha": alpha}
+    search = "beam 5, alpha chosen on validation (1.4, 1)"
+    signatures = {row.metric: row.signature for row in rows(outcomes, variant, OFFICIAL) if row.split == "test"}
+    assert signatures["bleu"] == f"{PEERS.signature}; {search}" and signatures["chrf"].endswith(search)
+    ensemble = translated(tmp_path, "search-all", 0.9, seed="1+2")
+    assert rows([ensemble], variant, OFFICIAL)[0].signature.endswith("; beam 5, alpha chosen on validation")
 
 
 def test_other_searches_have_their_own_rows_without_reported_numbers(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from reproductions import bahdanau2014
 from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.bleu import Bleu, bleu, chrf
+from reproductions.tasks.translation import task
 from reproductions.tasks.translation.data import TranslationData
-from reproductions.tasks.translation.decoding import counts, translate, without_unknown
+from reproductions.tasks.translation.decoding import Translated, counts, translate, without_unknown
 from reproductions.tasks.translation.task import Translation
 from tests.reproductions.translating import network, undecided
 
@@ -78,6 +79,29 @@ def test_the_epoch_with_the_best_bleu_is_selected(data: TranslationData) -> None
     greedy = translate([model], data, data.prepared.splits["validation"].source, beam=1)
     assert measured["bleu"] == bleu(counts(data, "validation", greedy).sum(axis=0))
     assert measured["perplexity"] == pytest.approx(np.exp(measured["loss"]))
+
+
+def test_the_length_penalty_with_the_best_validation_bleu_is_chosen(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    references, splits = data.prepared.references("validation"), data.prepared.splits
+    searched = []
+
+    def translated(models: Any, data: Any, sentences: Any, *, beam: int, alpha: float) -> list[Translated]:
+        searched.append((beam, alpha))
+        assert sentences is splits["validation"].source
+        texts = references if alpha > 1.0 else references[::-1]
+        return [Translated([], text, 0.0, None) for text in texts]
+
+    def chosen(*alphas: float) -> dict[str, Any]:
+        settings = replace(SETTINGS, alphas=alphas)
+        model = cast(Any, None)
+        return TASK.choose(TrainedModel(model, replace(VARIANT, settings=settings), TASK, data, ""))
+
+    monkeypatch.setattr(task, "translate", translated)
+    assert chosen(0.6, 1.4, 1.8) == {"alpha": 1.4}, "the first of the best"
+    assert searched == [(3, 0.6), (3, 1.4), (3, 1.8)]
+    assert chosen() == {}
 
 
 def test_two_sides_are_not_compared_in_an_unknown_metric() -> None:
@@ -177,6 +201,17 @@ def test_an_ensemble_uses_all_its_members(data: TranslationData) -> None:
         np.testing.assert_array_equal(combined.predictions[name], together)
         assert all((together != one).any() for one in alone)
     assert combined.metrics == {"bleu": bleu(combined.predictions["bleu"].sum(axis=0))}
+
+
+def test_an_ensemble_is_searched_with_the_penalty_that_validation_chooses_for_it(data: TranslationData) -> None:
+    model = undecided(network(SETTINGS, data))
+
+    def bleu_counts(alpha: float, *alphas: float) -> np.ndarray:
+        variant = replace(VARIANT, settings=replace(SETTINGS, alpha=alpha, alphas=alphas))
+        return TASK.combine((), lambda: [TrainedModel(model, variant, TASK, data, "")]).predictions["bleu"]
+
+    np.testing.assert_array_equal(bleu_counts(0.0, 2.0), bleu_counts(2.0))
+    assert (bleu_counts(0.0, 2.0) != bleu_counts(0.0)).any()
 
 
 def test_further_beams_are_searched_with_their_own_width(data: TranslationData) -> None:
