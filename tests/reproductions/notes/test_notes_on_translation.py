@@ -10,9 +10,11 @@ import pytest
 
 from preprocessing.pipeline.ragged import strings_in
 from reproductions.protocol import papers
+from reproductions.tasks.translation.article_nouns import article_nouns
 from reproductions.tasks.translation.results import LENGTHS
 from reproductions.tasks.translation.trainings import SMALL_LONGER
 from tests.reproductions.published_numbers import (
+    arrays,
     bleu,
     halves,
     long_minus_short,
@@ -120,7 +122,40 @@ def test_what_twice_the_epochs_gain_the_small_transformer() -> None:
     """As a note of `vaswani2017` has it."""
     twice, small = (bleu(side[0]["bleu"].sum(axis=0)) for side in sides("vaswani2017", "epochs-28", "small"))
     note = papers.load("vaswani2017").notes[0]
-    assert f"`epochs-28` has {twice - small:.1f} BLEU more than `small` (seed 1)" in note
+    assert f"`epochs-28` has {twice - small:.1f} BLEU more than `small` with the same seed" in note
+
+
+def test_what_short_translations_cost() -> None:
+    """As a note of `vaswani2017` has it: BLEU without the brevity penalty, minus BLEU."""
+
+    def costs(variant: str) -> np.ndarray:
+        (side,) = sides("vaswani2017", variant)
+        totals = [one["bleu"].sum(axis=0) for one in side]
+        unpenalised = [100 * np.exp(np.log(each[:4] / each[4:8]).mean()) for each in totals]
+        return np.array(unpenalised) - [bleu(each) for each in totals]
+
+    (note,) = (note for note in papers.load("vaswani2017").notes if "was not tuned" in note)
+    french = f"{costs('transformer-fr').mean():.1f} points in `transformer-fr`, {costs('rnnsearch-fr').mean():.1f} in "
+    small, german = costs("small"), np.concatenate([costs("transformer"), costs("rnnsearch")])
+    assert f"{french}`rnnsearch-fr`, {small.min():.1f} to {small.max():.1f} in `small`, by seed, " in note
+    assert f"but at most {german.max():.1f} in `transformer` and `rnnsearch`" in note
+    alphas = {variant.settings.alpha for variant in papers.load("vaswani2017").preset("cpu").variants}
+    assert alphas == {1.0} and "length penalty, 1, was" in note
+
+
+def test_how_many_nouns_of_articles_are_measured() -> None:
+    """As a note of `vaswani2017` has it."""
+    measured = np.isfinite(arrays("vaswani2017", "transformer-fr", "1")["heads_noun"][:, 0, 0]).sum()
+    assert f"on {measured} such nouns of the test set" in papers.load("vaswani2017").notes[2]
+    sentence = ["guitar", "player", "performs", "at", "a", "nightclub", "red", "guitar", "."]
+    assert article_nouns(sentence) == [(4, 7)] and "*guitar* for the article of" in papers.load("vaswani2017").notes[2]
+
+
+def test_which_korean_rows_the_larger_rnnsearch_has() -> None:
+    """As a note of `vaswani2017` has it."""
+    of = of_test(results("bahdanau2014"))
+    shown = f"{of['rnnsearch-ko-en']:.2f} BLEU from Korean and {of['rnnsearch-en-ko']:.2f} to Korean"
+    assert shown in papers.load("vaswani2017").notes[-1]
 
 
 def test_how_much_worse_learned_positions_are() -> None:
