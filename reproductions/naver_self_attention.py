@@ -84,6 +84,7 @@ LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
 VECTORS, FIVE = "mikolov2013/skip-gram", (1, 2, 3, 4, 5)
 SELF_TRAINED: dict[str, Any] = {"task": SelfTraining(), "recipe": replace(BEST, epochs=6), "seeds": FIVE}
 SELF_TRAINED["teachers"] = ("naver_self_attention/best-words/1", "naver_self_attention/best-whole/1")
+DISTILLED = SELF_TRAINED | {"task": SelfTraining(crawl=False), "recipe": replace(BEST, epochs=8), "seeds": (1, 2, 3)}
 BERT, FLOOR = "devlin2018/bert-continued", "joulin2016/nsmc-bigrams"
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
 
@@ -172,6 +173,7 @@ REPRODUCTION = Reproduction(
         strongest("best-whole", "with these vectors, without dropout of tokens", replace(best, token_dropout=0.0)),
         strongest("best-short", "with these vectors, the first 30 tokens", replace(best, max_length=30)),
         strongest("best-narrow", "with these vectors, 32 GRU units in each direction", replace(best, units=32)),
+        strongest("best-distilled", "with these vectors, self-trained on its own reviews", **DISTILLED),
         strongest("best-self-trained", "with these vectors, self-trained on unlabelled reviews too", **SELF_TRAINED),
     ),
     ensembles=(
@@ -198,6 +200,7 @@ REPRODUCTION = Reproduction(
         ),
         Better("ngrams", "Training with fastText helps the best network", "best-ngrams", "best-vectors"),
         Better("self-training", "Self-training helps the best network", "best-self-trained", "best-vectors"),
+        Better("crawl", "Self-training helps more on unlabelled reviews", "best-self-trained", "best-distilled"),
         Better("syllables", "Syllables help the best network", "best-vectors", "best-words"),
         Better("whole-reviews", "120 tokens instead of 30 help the best network", "best-vectors", "best-short"),
         Better("width", "160 GRU units instead of 32 help the best network", "best-vectors", "best-narrow"),

@@ -128,7 +128,7 @@ def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabular
 # --- settings ---
 
 
-ALIKE = "over-fitted", "vectors", "best-vectors", "best-self-trained"
+ALIKE = "over-fitted", "vectors", "best-vectors", "best-short", "best-narrow", "best-distilled", "best-self-trained"
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ALIKE])
@@ -193,6 +193,7 @@ def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> 
             "best-whole",
             "best-short",
             "best-narrow",
+            "best-distilled",
             "best-self-trained",
         ]
         vectors = mikolov2013.REPRODUCTION.preset(preset.name).variant("skip-gram").settings
@@ -207,12 +208,16 @@ def test_the_networks_with_word_vectors_differ_from_the_best_in_one_setting() ->
         "best-vectors": {},
         "best-words": {"syllables": None},
         "best-whole": {"token_dropout": 0.0},
+        "best-short": {"max_length": 30},
+        "best-narrow": {"units": 32},
     }.items():
         variant = CPU.variant(name)
         assert variant.settings == replace(best.settings, **changed) and variant.recipe == best.recipe
-    student = CPU.variant("best-self-trained")
-    assert student.settings == best.settings and student.recipe == replace(best.recipe, epochs=student.recipe.epochs)
-    assert set(student.teachers) == {f"{PAPER}/best-words/1", f"{PAPER}/best-whole/1"}
+    for name in ("best-self-trained", "best-distilled"):
+        student = CPU.variant(name)
+        assert student.settings == best.settings
+        assert student.recipe == replace(best.recipe, epochs=student.recipe.epochs)
+        assert set(student.teachers) == {f"{PAPER}/best-words/1", f"{PAPER}/best-whole/1"}
     wide_and_deep = CPU.variant("best-ngrams")
     shared = {each.name: getattr(wide_and_deep.settings, each.name) for each in fields(best.settings)}
     assert type(best.settings)(**shared) == best.settings and wide_and_deep.recipe == best.recipe

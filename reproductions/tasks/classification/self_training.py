@@ -1,4 +1,4 @@
-"""Self-training on film reviews: networks also learn what trained ones predict for reviews without labels."""
+"""Self-training on film reviews: networks also learn what trained ones predict, for reviews without labels."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CRAWL = "nsmc-raw"
 
 
 @dataclass(frozen=True)
-class WithUnlabelled(ClassificationData):
-    """A prepared corpus, and texts without labels."""
+class WithTaught(ClassificationData):
+    """A prepared corpus, and texts whose targets are the predictions of teachers."""
 
-    unlabelled: Sequence[str] = field(default=(), repr=False)
+    taught: Sequence[str] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,17 @@ class SelfTraining(NSMC):
     machines"; with noise in the student, Xie et al., 2020, "Self-training with noisy student").
 
     Attributes:
+        crawl: whether these reviews are of the crawl; if not, the training reviews of NSMC are read twice, with labels
+            and with probabilities (distillation; Hinton et al., 2015).
         teachers: these networks.
     """
 
+    crawl: bool = True
     teachers: tuple[TrainedModel[Any, Any], ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        return (self.corpus, CRAWL)
+        return (self.corpus, CRAWL) if self.crawl else (self.corpus,)
 
     def can_read(self, own: OwnData) -> bool:
         return False
@@ -50,20 +53,22 @@ class SelfTraining(NSMC):
     def taught_by(self, teachers: Sequence[TrainedModel[Any, Any]]) -> Self:
         return replace(self, teachers=tuple(teachers))
 
-    def prepare(self, settings: SequenceSettings, *, sample: bool = False) -> WithUnlabelled:
+    def prepare(self, settings: SequenceSettings, *, sample: bool = False) -> WithTaught:
         data = super().prepare(settings, sample=sample)
-        crawl = naver_unlabelled.prepare("sample" if sample else CRAWL)
-        corpora = {**data.corpora, **hashes(crawl), "unlabelled": crawl.digest}
-        return WithUnlabelled(data.corpus, corpora, data.prepared, data.inputs, data.labels, crawl.train.text.tolist())
+        corpora, taught = data.corpora, data.prepared.train.text
+        if self.crawl:
+            crawl = naver_unlabelled.prepare("sample" if sample else CRAWL)
+            corpora, taught = {**corpora, **hashes(crawl), "unlabelled": crawl.digest}, crawl.train.text
+        return WithTaught(data.corpus, corpora, data.prepared, data.inputs, data.labels, taught.tolist())
 
     def training_texts(self, data: ClassificationData) -> tuple[Sequence[Text], np.ndarray]:
-        assert isinstance(data, WithUnlabelled)
+        assert isinstance(data, WithTaught)
         if not self.teachers:
             raise UsageError("self-training needs trained networks; name them as `teachers` of the variant")
         texts, labels = super().training_texts(data)
-        unlabelled = data.inputs.texts(data.prepared.encode(data.unlabelled))
-        taught = np.mean([_probabilities(teacher, data.unlabelled) for teacher in self.teachers], axis=0)
-        return [*texts, *unlabelled], np.concatenate([np.eye(data.classes)[labels], taught]).astype(np.float32)
+        again = data.inputs.texts(data.prepared.encode(data.taught))
+        probabilities = np.mean([_probabilities(teacher, data.taught) for teacher in self.teachers], axis=0)
+        return [*texts, *again], np.concatenate([np.eye(data.classes)[labels], probabilities]).astype(np.float32)
 
 
 def _probabilities(teacher: TrainedModel[Any, Any], texts: Sequence[str]) -> np.ndarray:

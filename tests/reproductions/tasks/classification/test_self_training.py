@@ -50,6 +50,19 @@ def test_labels_and_the_mean_of_the_teachers_probabilities_are_the_targets(data:
         np.testing.assert_array_equal(own, expected)
 
 
+def test_without_the_crawl_the_training_texts_are_read_twice() -> None:
+    plain, task = NSMC().prepare(SETTINGS, sample=True), SelfTraining(crawl=False)
+    data = task.prepare(SETTINGS, sample=True)
+    assert data.corpora == plain.corpora and task.corpora == ("nsmc",)
+    texts, targets = task.taught_by([teacher(np.log(3.0), plain)]).training_texts(data)
+    train, half = plain.prepared.train, len(targets) // 2
+    assert len(texts) == len(targets) == 2 * len(train)
+    np.testing.assert_array_equal(targets[:half], np.eye(2)[train.label])
+    np.testing.assert_allclose(targets[half:], np.tile([[0.25, 0.75]], (half, 1)), rtol=1e-6)
+    for labelled, taught in zip(texts[:half], texts[half:], strict=True):
+        np.testing.assert_array_equal(labelled, taught)
+
+
 def test_an_epoch_has_all_texts_with_their_targets(data: Any) -> None:
     task = SelfTraining().taught_by([teacher(1.0, NSMC().prepare(SETTINGS, sample=True))])
     objective = task.objective(SETTINGS, RECIPE, data)
