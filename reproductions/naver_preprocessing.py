@@ -212,7 +212,7 @@ REPRODUCTION = Reproduction(
                 "tokenizers": (BASE, *ASPECTS["tokenizer"]),
                 "base or one choice, Mecab": (BASE, *(name for name in ONE_CHOICE if name not in ASPECTS["tokenizer"])),
                 "drawn at random, Mecab": tuple(WITH_MECAB),
-                "drawn at random": tuple(WITH_ANY),
+                "drawn at random, all": tuple(WITH_ANY | WITH_MECAB),
             },
         ),
     ),

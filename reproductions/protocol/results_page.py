@@ -156,7 +156,7 @@ def _seeds(result: Result) -> str:
         f"`{name}`: {', '.join(seeds)}" for name, seeds in seeds_of.items() if len(seeds) > 1 and seeds != usual
     ]
     if len(all_seeds) > 1 and any(len(seeds) == 1 for seeds in seeds_of.values()):
-        exceptions.append("rows with one value have one")
+        exceptions.append("rows with a single value: one seed")
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 

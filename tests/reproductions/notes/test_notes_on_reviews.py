@@ -142,6 +142,8 @@ def test_how_much_all_random_pipelines_differ() -> None:
     note = papers.load("naver_preprocessing").notes[3]
     spread = f"All twelve have {means.min():.2f} to {means.max():.2f}, a deviation of {means.std(ddof=1):.2f}, "
     assert f"{spread}and {rest.std(ddof=1):.2f} without the lowest, `{names[means.argmin()]}`." in note
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"twelve, six of them with any tokenizer, by up to {np.ptp(means):.2f}." in readme
 
 
 def test_that_jamo_still_gain_in_the_last_epoch() -> None:

@@ -239,7 +239,7 @@ def test_rows_with_other_seeds_name_them() -> None:
     two = three("curved")
     assert "over seeds 1, 2;" in markdown(result(*two, *three("straight")))
     one = [replace(each, per_seed={"1": 86.0}) for each in three("straight")]
-    assert "over seeds 1, 2 (rows with one value have one);" in markdown(result(*two, *one))
+    assert "over seeds 1, 2 (rows with a single value: one seed);" in markdown(result(*two, *one))
     more = [replace(each, per_seed={"1": 86.0, "2": 86.0, "3": 86.0}) for each in three("pretrained")]
     both = [replace(each, per_seed={"1+2+3": 86.0}) for each in three("committee")]
     page = markdown(result(*more, *both, *two, *three("straight"), seeds=[1, 2, 3]))
