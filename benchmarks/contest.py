@@ -21,6 +21,8 @@ from preprocessing.files import write_json
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 OURS = "gluon_attn"
+CPUINFO = Path("/proc/cpuinfo")
+_VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX"}
 _PACKAGES = ("mxnet", "gluonnlp", "numpy", "torch")
 
 
@@ -196,10 +198,17 @@ def circumstances(packages: Sequence[str] = _PACKAGES) -> dict[str, Any]:
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hardware": hardware(),
+        "vectors": vectors(),
         "load_average_at_start": load,
         "versions": {name: metadata.version(name) for name in packages if any(metadata.distributions(name=name))},
         "python": sys.version.split()[0],
     }
+
+
+def vectors() -> str:
+    """The widest vector instructions of the processor; empty if they are not known."""
+    flags = CPUINFO.read_text(encoding="utf-8", errors="replace").split() if CPUINFO.exists() else []
+    return next((name for flag, name in _VECTORS.items() if flag in flags), "")
 
 
 def write(path: Path, record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], corpora: Sequence[str]) -> None:

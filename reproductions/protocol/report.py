@@ -116,7 +116,8 @@ def speed_markdown() -> str:
     for path in sorted((BENCHMARKS / "results").glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         load = record.get("load_average_at_start")
-        where = [record["hardware"].partition(",")[0], "" if load is None else f"{load:.1f}"]
+        processor = [record["hardware"].partition(",")[0], record.get("vectors")]
+        where = [", ".join(filter(None, processor)), "" if load is None else f"{load:.1f}"]
         for line in record["table"]:
             met = "yes" if line["met"] else "**no**"
             rows.append([line["measure"], line["measured"], line["target"], met, *where])

@@ -79,7 +79,7 @@ def test_reports_are_written_only_if_they_differ(own: Path) -> None:
     assert "| `curved` |" in written[0]
     assert written[1].startswith("# Title\n") and written[1].endswith("\n\nEnd\n") and "Quadrants" in written[1]
     assert "| cold preprocessing | 13.0 x | 12 x | yes | AMD EPYC | 0.2 |" in written[2]
-    assert "| from the cache | 13.0 x | 12 x | **no** | AMD EPYC | 0.2 |" in written[2]
+    assert "| from the cache | 13.0 x | 12 x | **no** | AMD EPYC, AVX2 | 0.2 |" in written[2]
     assert gluon_attn("report", "--check") == Answer(0, "all reports are up to date\n", "")
     for path, text in zip(paths[1:], written[1:], strict=True):
         path.write_text(text.replace("| ", "|  ", 1), encoding="utf-8")
