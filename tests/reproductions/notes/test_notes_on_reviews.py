@@ -156,18 +156,18 @@ def test_that_jamo_still_gain_in_the_last_epoch() -> None:
 
 def test_what_removing_stop_words_costs_the_stronger_network() -> None:
     """As a note of `naver_preprocessing` has it."""
-    names = ("base", "stop-wikidocs-mecab", "strong", "strong-stop-wikidocs-mecab", "strong-stop-tags", "length-60")
-    base, listed, strong, strong_listed, tagged, longer = (
-        mean_right(side).mean() for side in sides("naver_preprocessing", *names)
-    )
+    rules = ("stop-wikidocs-okt", "stop-wikidocs-mecab", "stop-tags")
+    names = ("base", "stop-wikidocs-mecab", "length-60", "strong", *(f"strong-{rule}" for rule in rules))
+    base, listed, longer, strong, *removed = (mean_right(side).mean() for side in sides("naver_preprocessing", *names))
     (best,) = (mean_right(side).mean() for side in sides("naver_self_attention", "best"))
     note = papers.load("naver_preprocessing").notes[5]
     assert f"{strong:.2f} %, no more than the post's network with 60 tokens ({longer:.2f}); `best`" in note
     assert f"`naver_self_attention` has {best:.2f}." in note and strong < longer
-    assert f"removing stop words by tag costs {strong - tagged:.2f} points" in note
-    assert (
-        f"tutorial {strong - strong_listed:.2f}. With the post's network this list gains {listed - base:.2f} " in note
-    )
+    first, second, third = (f"{strong - each:.2f}" for each in removed)
+    assert f"the three rules cost {first}, {second} and {third} points" in note
+    assert f"With the post's network, the list of the Mecab tutorial gains {listed - base:.2f} " in note
+    apart = f"{max(removed) - min(removed):.2f}"
+    assert f"(with a stronger network, {apart})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_60_tokens_are_worth() -> None:
