@@ -151,6 +151,17 @@ def test_how_many_nouns_of_articles_are_measured() -> None:
     assert article_nouns(sentence) == [(4, 7)] and "*guitar* for the article of" in papers.load("vaswani2017").notes[2]
 
 
+def test_how_equal_the_sizes_are() -> None:
+    """As a note of `vaswani2017` has it."""
+    sizes = {row["variant"]: row["parameters"] for row in results("vaswani2017")["rows"]}
+    german, french, from_korean, to_korean = (
+        100 * (sizes[f"rnnsearch{pair}"] / sizes[f"transformer{pair}"] - 1) for pair in ("", "-fr", "-ko-en", "-en-ko")
+    )
+    shown = f"has {german:.1f} % more parameters than the Transformer to German, {french:.1f} % more to French, "
+    korean = f"{-from_korean:.1f} and {-to_korean:.1f} % fewer with Korean."
+    assert shown + korean in papers.load("vaswani2017").notes[-1]
+
+
 def test_which_korean_rows_the_larger_rnnsearch_has() -> None:
     """As a note of `vaswani2017` has it."""
     of = of_test(results("bahdanau2014"))
