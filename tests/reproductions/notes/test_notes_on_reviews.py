@@ -315,8 +315,12 @@ def test_the_effects_that_the_korean_document_names() -> None:
     assert f"드롭아웃의 차이는 {effect['token-dropout']:+.2f}%p(95 % 구간 {interval('token-dropout')})" in text
     undecided = ("ngrams", "syllables", "token-dropout")
     assert {found[name]["verdict"] for name in undecided} == {"inconclusive"}
-    assert f"{effect['self-training']:.2f}%p가 높아집니다(시드 2개, 95 % 구간 {interval('self-training')}; " in text
-    assert len(found) == 14 and "열네 가지 주장을" in text
+    assert f"{effect['self-training']:.2f}%p가 높아집니다(시드 5개, 95 % 구간 {interval('self-training')}; " in text
+    (student,) = sides("naver_self_attention", "best-self-trained")
+    accuracies = [100 * one["right"].mean() for one in student]
+    assert f"정확도 {np.mean(accuracies):.2f} ± {np.std(accuracies, ddof=1):.2f})" in text
+    assert f"30토큰만 읽으면 {effect['whole-reviews']:.2f}%p, GRU를 32차원으로 줄이면 {effect['width']:.2f}%p" in text
+    assert len(found) == 16 and "열여섯 가지 주장을" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
 
@@ -324,9 +328,18 @@ def test_the_effects_that_the_korean_document_names() -> None:
 def test_what_brought_the_accuracy_of_the_best_network() -> None:
     """As a note of `naver_self_attention` has it."""
     found = {claim["id"]: claim for claim in results("naver_self_attention")["claims"]}
+    note = papers.load("naver_self_attention").notes[-1]
     most = max(found[name]["ci95"][1] for name in ("syllables", "token-dropout"))
-    assert f"neither is worth more than {most:.2f} points." in papers.load("naver_self_attention").notes[-1]
-    assert found["vectors-best"]["verdict"] == "supported" and found["vectors-best"]["p"] * len(found) > 0.05
+    assert f"neither is worth more than {most:.2f}." in note
+    masked, student = (mean_right(side).mean() for side in sides("naver_self_attention", "masked", "best-self-trained"))
+    assert f"to `best-self-trained` are {student - masked:.2f} points" in note
+    whole, width, vectors, taught = (
+        f"{found[name]['effect']:.2f}" for name in ("whole-reviews", "width", "vectors-best", "self-training")
+    )
+    assert f"whole reviews +{whole}, 160 units instead of 32 +{width}, word vectors +{vectors}, " in note
+    assert f"self-training +{taught}." in note
+    parts = ("whole-reviews", "width", "vectors-best", "self-training", "syllables", "token-dropout")
+    assert [found[name]["verdict"] for name in parts] == ["supported"] * 4 + ["inconclusive"] * 2
 
 
 @pytest.mark.slow
