@@ -222,13 +222,12 @@ REPRODUCTION = Reproduction(
         "BLEU, `encdec-all` 21.11; `attention` and `attention-short` were supported, `short-beats-all` and the three "
         "claims on length not judged. The epochs were doubled after this reading of the test split.",
         "Unlike in the paper, RNNsearch gets worse on long sentences. Our test is harder: joined captions are longer "
-        "than almost all sentences in training, the paper's are not. With three captions joined, BLEU falls from 38.1 "
-        "and 37.7 to 15.3 and 16.4 (`rnnsearch`, seeds 1 and 2), from 37.0 to 17.9 (`search-all`, mean of three seeds) "
-        "and from 25.7 to 7.8 (`encdec-all`, mean of three). Translations of the joined captions are shorter than the "
-        "references: in the same order, they have 0.68 and 0.77, 0.91, and 0.96 of their length. "
-        "RNNencdec loses more BLEU than RNNsearch as single captions get longer (`length-captions`), as in the paper's "
-        "Figure 2. When captions are joined, it loses a larger share of its BLEU (`length-share`); whether it also "
-        "loses more points is open (`length`).",
+        "than almost all sentences in training, the paper's are not. With three captions joined, BLEU falls from 37.9 "
+        "to 16.2 (`rnnsearch`), from 37.0 to 17.9 (`search-all`) and from 25.7 to 7.8 (`encdec-all`; means of three "
+        "seeds). Translations of the joined captions are shorter than the references: in the same order, they have "
+        "0.75, 0.91 and 0.96 of their length. RNNencdec loses more BLEU than RNNsearch as single captions get longer "
+        "(`length-captions`), as in the paper's Figure 2. When captions are joined, it loses a larger share of its "
+        "BLEU (`length-share`); whether it also loses more points is open (`length`).",
         "Between Korean and English, alignments are not monotone: the mean rank correlation is -0.43 from Korean and "
         "0.09 to Korean (means of three seeds), but 0.82 from English to German. The statement of the claim on "
         "monotone alignments was restricted to German after the test split was scored. The threshold of 0.5 is ours.",

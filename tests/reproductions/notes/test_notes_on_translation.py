@@ -280,15 +280,13 @@ def test_what_rnnsearch_loses_on_joined_captions() -> None:
         return [bleu(one) for one in single], [bleu(one) for one in three], [one[8] / one[9] for one in three]
 
     note = next(note for note in papers.load("bahdanau2014").notes if "gets worse on long sentences" in note)
-    two, small, plain = (joined_captions(name) for name in ("rnnsearch", "search-all", "encdec-all"))
-    before, after, shares = (
-        " and ".join(f"{value:.{digits}f}" for value in two[n]) for n, digits in enumerate((1, 1, 2))
-    )
-    assert f"from {before} to {after} (`rnnsearch`, seeds 1 and 2)" in note
-    assert len(small[0]) == len(plain[0]) == 3, "the note says: means of three seeds"
-    for of_seeds, name in ((small, "search-all"), (plain, "encdec-all")):
-        assert f"from {np.mean(of_seeds[0]):.1f} to {np.mean(of_seeds[1]):.1f} (`{name}`" in note
-    assert f"they have {shares}, {np.mean(small[2]):.2f}, and {np.mean(plain[2]):.2f} of their length" in note
+    names = ("rnnsearch", "search-all", "encdec-all")
+    measured = [joined_captions(name) for name in names]
+    assert {len(single) for single, _, _ in measured} == {3} and "means of three seeds" in note
+    for name, (single, joined, _) in zip(names, measured, strict=True):
+        assert f"from {np.mean(single):.1f} to {np.mean(joined):.1f} (`{name}`" in note
+    first, second, third = (f"{np.mean(lengths):.2f}" for _, _, lengths in measured)
+    assert f"they have {first}, {second} and {third} of their length" in note
 
 
 def test_how_much_further_training_text_costs_from_and_to_korean() -> None:
