@@ -39,7 +39,10 @@ def test_what_the_ways_to_count_and_to_train_do_to_one_number() -> None:
     tokenizers = f"`base` have {min(lowered):.2f} to {max(lowered):.2f} by the tokenizer, "
     assert f"{tokenizers}{cased:.2f} if case counts, and {pieces:.2f} on subwords." in note
     most = max(abs(of[name] - of["base"]) for name in ("words", "cased", "truecased"))
-    assert f"with other case or with words, BLEU differs by at most {most:.1f}." in note
+    merges = abs(of["bpe-1000"] - of["base"])
+    assert (
+        f"with other case or with words, BLEU differs by at most {most:.1f}, with 1 000 merges by {merges:.1f}." in note
+    )
 
 
 def test_why_bleu_on_subwords_is_lower() -> None:
