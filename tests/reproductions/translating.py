@@ -129,7 +129,8 @@ OTHER: dict[str, dict[Any, Any]] = {
     "max_size": {None: 30},
     "max_length": {50: 9},
     "more_beams": {(): (2,), (1, 2): (3,)},
+    "alphas": {(): (0.5, 1.5)},
 }
 """For ``dead_settings``: other values that matter on the embedded sentences."""
-SEARCH_SETTINGS = {"beam", "alpha", "more_beams", "replace_unknown"}
-"""What is read only when the test split is translated."""
+SEARCH_SETTINGS = {"beam", "alpha", "alphas", "more_beams", "replace_unknown"}
+"""What is read only in search."""
