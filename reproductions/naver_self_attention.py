@@ -24,7 +24,7 @@ dropout of whole tokens, with 30 tokens or with 32 GRU units show what these con
 *kinds* averages the probabilities of *best-vectors* with those of two other kinds of network, pretrained BERT
 (``devlin2018``) and fastText. *best-self-trained* is *best-vectors*, also trained on half of the crawl's reviews that
 are not in NSMC. Their ratings are not used: the targets are the mean probabilities of *best-words* and *best-whole*
-(self-training). In *best-distilled*, the training reviews of NSMC stand in for those of the crawl.
+(self-training). *best-distilled* reads the training reviews of NSMC in place of those of the crawl.
 
 Claims: attention is better than none; additive against dot-product attention; the effect of masking and pooling; word
 vectors help; what else helps the best network; and, as the post remarks, a badly trained model has no readable weights.

@@ -1,4 +1,4 @@
-"""Ablations: the rows of a paper's table each of which changes one setting of a network."""
+"""Ablations: variants that each change one setting of a network, as in the rows of a paper's table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reproductions.protocol.task import Variant
 
 @dataclass(frozen=True)
 class Ablation:
-    """One row.
+    """One row of the table.
 
     Attributes:
         part: part of the table; rows of one part share a figure of training curves.
-        title: what the row has.
+        title: title of the row.
         setting: name of the setting; empty for the row of the unchanged network.
         value, paper: its value here and in the paper.
         bleu: what the paper reports.
