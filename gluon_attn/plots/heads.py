@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import drawable
@@ -13,6 +14,11 @@ from gluon_attn.plots.style import COLOURS, house_figure
 
 LONGEST = 40
 """Maximum number of tokens; with more, lines cannot be told apart."""
+
+
+def fits(weights: ArrayLike) -> bool:
+    """Whether a head (queries, keys) is small enough to be drawn."""
+    return max(np.shape(weights)) <= LONGEST
 
 
 def attention_lines(
@@ -38,7 +44,7 @@ def attention_lines(
     for title, queries, keys, weights in heads:
         if np.shape(weights) != (len(queries), len(keys)):
             raise UsageError(f"{title}: weights {np.shape(weights)} for {len(queries)} queries and {len(keys)} keys")
-        if max(len(queries), len(keys)) > LONGEST:
+        if not fits(weights):
             raise UsageError(f"{title}: {max(len(queries), len(keys))} tokens cannot be read; draw at most {LONGEST}")
     longest = max(max(len(queries), len(keys)) for _, queries, keys, _ in heads)
     with house_figure(3.4 * len(heads), 0.6 + 0.24 * longest, path) as figure:

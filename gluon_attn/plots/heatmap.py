@@ -13,6 +13,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
+from numpy.typing import ArrayLike
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import drawable
@@ -24,6 +25,11 @@ LONGEST_LABEL = 14
 """Maximum number of characters of a label; longer tokens are cut."""
 BETWEEN = 2.9
 """Space between two matrices in inches, for a colour bar and labels."""
+
+
+def fits(weights: ArrayLike) -> bool:
+    """Whether a matrix (queries, keys) is small enough to be drawn."""
+    return max(np.shape(weights)) <= LONGEST_MATRIX
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class Matrix:
         rows, columns = self.shape
         if self.weights.shape != (rows, columns) or not self.weights.size:
             raise UsageError(f"attention matrix: weights {self.weights.shape} for {rows} queries and {columns} keys")
-        if max(rows, columns) > LONGEST_MATRIX:
+        if not fits(self.weights):
             raise UsageError(
                 f"attention matrix: {max(rows, columns)} tokens cannot be read; draw at most {LONGEST_MATRIX}"
             )

@@ -12,7 +12,7 @@ from gluon_attn.evaluation.hops import least_penalty, overlap
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.plots import highlighted_text
 from gluon_attn.plots.curves import score_by_length
-from gluon_attn.plots.heatmap import attention_matrix
+from gluon_attn.plots.heatmap import attention_matrix, fits
 from gluon_attn.plots.highlighted_text import Paragraph
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
@@ -53,13 +53,13 @@ def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:
 
 def hops_of_review(*variants: str, tokens: int) -> Draw:
     """Draw a test text of about this length with a row of weights for each hop: the same text for all of these
-    variants, one that all of them classify correctly if there is one."""
+    variants, one that all of them classify correctly if there is one. Nothing if it is too long for a figure."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         outcomes = [groups[name][0] for name in variants if name in groups]
         paths = {}
         for outcome, examples in zip(outcomes, _chosen(outcomes, tokens, 1), strict=True):
-            if not examples:
+            if not examples or not fits(examples[0]["matrix"]):
                 return {}
             example = examples[0]
             path = paths[f"hops of {outcome.variant}"] = directory / f"hops_{outcome.variant}.png"

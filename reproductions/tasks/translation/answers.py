@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.plots.heatmap import LONGEST_MATRIX
+from gluon_attn.plots import heatmap
 from preprocessing.files import atomic_directory
 from preprocessing.text.data import Split
 from reproductions.protocol.task import AnswerOptions, TrainedModel
@@ -91,7 +91,7 @@ def _write_alignment(number: int, words: list[str], tokens: list[str], weights: 
     record = {"line": number, "source": words or ["<unk>"], "target": target, "weights": weights.tolist()}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-    if max(len(words), len(weights)) > LONGEST_MATRIX:
+    if not heatmap.fits(weights):
         print(f"line {number}: too long for a heatmap; its weights are in alignments.jsonl", file=sys.stderr)
     else:
         draw_alignment(words, tokens, weights, folder / f"line-{number}.png", f"line {number}")

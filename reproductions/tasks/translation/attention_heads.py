@@ -15,7 +15,7 @@ from gluon_attn.evaluation.heads import at_offset, same_word, weight_on
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.transformer import Transformer
-from gluon_attn.plots.heads import attention_lines
+from gluon_attn.plots.heads import attention_lines, fits
 from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.data import Pair
@@ -164,11 +164,13 @@ def _examples(
     model: Transformer, data: TranslationData, test: Mapping[str, np.ndarray], best: Mapping[str, tuple[int, int]]
 ) -> list[dict[str, Any]]:
     """The best head of each criterion that applies, on the first test sentence of a size that fits a figure to which
-    most criteria apply."""
+    most criteria apply; none if no sentence has such a size."""
     pair = data.prepared.splits["test"]
-    fits = (pair.source.lengths >= SHORTEST) & (pair.source.lengths <= LONGEST)
+    suitable = (pair.source.lengths >= SHORTEST) & (pair.source.lengths <= LONGEST)
+    if not suitable.any():
+        return []
     applied = np.sum([np.isfinite(array[:, 0, 0]) for array in test.values()], axis=0)
-    row = int(np.argmax(fits * (1 + applied)))
+    row = int(np.argmax(suitable * (1 + applied)))
     (weights,) = _attended(model, pair, [row])
     words, target = pair.source.words(row), pair.target.words(row)
     tokens = {
@@ -254,14 +256,14 @@ def _of_best(criterion: str, outcome: Outcome) -> tuple[str, np.ndarray]:
 
 
 def heads(*variants: str) -> Draw:
-    """Draw the heads that attend most to each criterion, on one test sentence."""
+    """Draw the heads that attend most to each criterion, on one test sentence, unless it is too long."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for name in variants:
             for outcome in groups.get(name, ())[:1]:
                 shown = [example for example in outcome.examples.get("heads", ()) if example["kind"] != "decoder"]
-                if shown:
+                if shown and all(fits(example["weights"]) for example in shown):
                     path = directory / f"heads_{name}.png"
                     attention_lines([_titled(example) for example in shown], path)
                     paths[f"heads of {name}"] = path

@@ -12,7 +12,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap_difference, perplexity
 from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
-from gluon_attn.plots.heatmap import Matrix, attention_matrices
+from gluon_attn.plots.heatmap import Matrix, attention_matrices, fits
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import strings_in
 from preprocessing.text.normalization import JOINER
@@ -184,13 +184,14 @@ def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
 
 
 def alignments(*variants: str) -> Draw:
-    """Figures of the alignments in the outcomes of these variants; none without attention."""
+    """Figures of the alignments in the outcomes of these variants; none without attention, and none of a translation
+    that is too long for a figure."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for name in variants:
             for outcome in groups.get(name, ())[:1]:
-                for number, example in enumerate(outcome.examples.get("alignments", ()), start=1):
+                for number, example in enumerate(_drawable(outcome), start=1):
                     path = directory / f"alignment_{name}_{number}.png"
                     attention_matrices([_matrix(outcome, example)], path, axis_labels=AXES)
                     paths[f"alignment {number} of {name}"] = path
@@ -200,12 +201,14 @@ def alignments(*variants: str) -> Draw:
 
 
 def alignments_next_to(first: str, second: str) -> Draw:
-    """Figures of the alignments of two variants, side by side for each sentence."""
+    """Figures of the alignments of two variants, side by side for each sentence that both fit a figure with."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         sides = [groups[name][0] for name in (first, second) if name in groups]
-        for number, pair in enumerate(zip(*(side.examples.get("alignments", ()) for side in sides), strict=False), 1):
+        pairs = zip(*(side.examples.get("alignments", ()) for side in sides), strict=False)
+        shown = [pair for pair in pairs if all(fits(one["weights"]) for one in pair)]
+        for number, pair in enumerate(shown, start=1):
             path = directory / f"alignments_{number}.png"
             matrices = [_matrix(*one) for one in zip(sides, pair, strict=True)]
             attention_matrices(matrices, path, axis_labels=AXES)
@@ -213,6 +216,10 @@ def alignments_next_to(first: str, second: str) -> Draw:
         return paths
 
     return draw
+
+
+def _drawable(outcome: Outcome) -> list[Mapping[str, Any]]:
+    return [example for example in outcome.examples.get("alignments", ()) if fits(example["weights"])]
 
 
 def _matrix(outcome: Outcome, example: Mapping[str, Any]) -> Matrix:

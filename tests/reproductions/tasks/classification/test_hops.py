@@ -11,6 +11,7 @@ from mxnet import nd
 
 from gluon_attn.evaluation.hops import least_penalty
 from gluon_attn.models.outputs import ClassifierOutput
+from gluon_attn.plots.heatmap import LONGEST_MATRIX
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.corpora import NSMC
 from reproductions.tasks.classification.hops import (
@@ -118,6 +119,13 @@ def test_a_figure_shows_the_nearest_text_that_all_networks_classify_correctly(dr
     drawn.clear()
     draw({"free": [free]}, tmp_path)
     assert "test example 6" in drawn[0] and "positive, 0.75" in drawn[0]
+
+
+def test_hops_over_a_text_that_is_too_long_for_a_figure_are_not_drawn(drawn: list[str], tmp_path: Path) -> None:
+    free = made_up(tmp_path, "free", [True] * 8)
+    for example in free.examples["of_length_3"]:
+        example["matrix"] = np.full((2, LONGEST_MATRIX + 1), 0.01).tolist()
+    assert hops_of_review("free", tokens=3)({"free": [free]}, tmp_path) == {} and drawn == []
 
 
 def test_summed_hops_are_of_the_same_texts_in_corpus_order(drawn: list[str], tmp_path: Path) -> None:

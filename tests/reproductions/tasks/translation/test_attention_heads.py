@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from gluon_attn.plots.heads import LONGEST
 from reproductions import bahdanau2014, vaswani2017
 from reproductions.protocol.papers import results_folder
 from reproductions.protocol.runs import published_outcomes
@@ -140,6 +141,15 @@ def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
     outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
     drawn = heads("transformer", "missing")({"transformer": [outcome]}, tmp_path)
     assert list(drawn) == ["heads of transformer"] and drawn["heads of transformer"].exists()
+
+
+def test_heads_over_sentences_of_other_lengths_are_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = {"kind": "encoder", "weights": np.eye(LONGEST + 1).tolist()}
+    outcome = translated(tmp_path, "transformer", 0.9, examples={"heads": [long]})
+    assert heads("transformer")({"transformer": [outcome]}, tmp_path) == {}
+    monkeypatch.setattr(attention_heads, "SHORTEST", 1_000)
+    evaluation, _ = evaluated(SETTINGS)
+    assert evaluation.examples["heads"] == [] and np.isfinite(evaluation.predictions["heads_before"]).all()
 
 
 def test_attached_morphemes_are_drawn_with_hyphens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gluon_attn.plots.heatmap import LONGEST_MATRIX
 from preprocessing.pipeline.ragged import pack_strings
 from reproductions import bahdanau2014, sutskever2014
 from reproductions.protocol.results import Result
@@ -176,6 +177,13 @@ def test_alignments_of_one_sentence_are_drawn_next_to_each_other(tmp_path: Path)
     assert list(one) == ["alignment 1 of aligned", "alignment 2 of aligned"]
     assert _width(one["alignment 1 of aligned"]) < _width(paths["alignment 1 of aligned and none"])
     assert alignments_next_to("not trained", "either")(sides, tmp_path) == {}
+
+
+def test_translations_that_are_too_long_for_a_figure_are_not_drawn(tmp_path: Path) -> None:
+    examples = {"alignments": [_example(0, LONGEST_MATRIX + 1), _example(1, 3)]}
+    groups = {name: [translated(tmp_path, name, 0.9, examples=examples)] for name in ("aligned", "none")}
+    assert list(alignments("aligned")(groups, tmp_path)) == ["alignment 1 of aligned"]
+    assert list(alignments_next_to("aligned", "none")(groups, tmp_path)) == ["alignment 1 of aligned and none"]
 
 
 def _example(row: int, words: int) -> dict[str, Any]:
