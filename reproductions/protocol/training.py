@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -245,7 +246,7 @@ def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
 
 def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
     """Measure the networks of several seeds, in the order of the seeds, as an ensemble, and write its outcome, unless
-    it exists already and is of the same networks.
+    it exists already and is of the same trainings with the same settings.
 
     Raises:
         UsageError: if a member is not trained or not scored.
@@ -253,30 +254,34 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
     members = sorted(members, key=lambda member: int(member.seed))
     outcomes = [Outcome.of(member) for member in members]
     run = replace(members[0], variant=ensemble.name, seed="+".join(str(member.seed) for member in members))
-    parameters = "+".join(outcome.record["parameters_sha256"] for outcome in outcomes)
+    of = {
+        "pipeline": outcomes[0].record["pipeline"],
+        "settings": json.loads(json.dumps(preset_of(run).variant(ensemble.members).settings.as_json())),
+        "commit": joined_commits(outcome.record["commit"] for outcome in outcomes),
+        "parameters_sha256": "+".join(outcome.record["parameters_sha256"] for outcome in outcomes),
+    }
     with _locked(run.directory):
-        # A member may have been trained again since.
-        if not run.is_scored or Outcome.of(run).record["parameters_sha256"] != parameters:
-            _combine(ensemble, members, outcomes, run, parameters)
+        # A member may have been trained again since; settings of the search leave its parameters as they were.
+        if not run.is_scored or any(Outcome.of(run).record.get(name) != value for name, value in of.items()):
+            _combine(ensemble, members, outcomes, run, of)
     return Outcome.of(run)
 
 
 def _combine(
-    ensemble: Ensemble, members: Sequence[Run], outcomes: Sequence[Outcome], run: Run, parameters: str
+    ensemble: Ensemble, members: Sequence[Run], outcomes: Sequence[Outcome], run: Run, of: Mapping[str, Any]
 ) -> None:
     """Measure an ensemble and write its outcome."""
     task = preset_of(run).task(ensemble.members)
     evaluation = task.combine(outcomes, lambda: [with_corpus(load(member), member) for member in members])
     first: dict[str, Any] = outcomes[0].record
     record = {
-        **{name: first[name] for name in ("corpus", "corpora", "pipeline", "environment")},
+        **{name: first[name] for name in ("corpus", "corpora", "environment")},
         **({"data": first["data"]} if "data" in first else {}),
         "metrics": evaluation.metrics,
         "history": [],
-        "commit": joined_commits(outcome.record["commit"] for outcome in outcomes),
         "train_seconds": round(sum(outcome.record["train_seconds"] for outcome in outcomes), 1),
         "parameters": sum(outcome.record["parameters"] for outcome in outcomes),
-        "parameters_sha256": parameters,
+        **of,
     }
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
 

@@ -271,7 +271,7 @@ def test_an_ensemble_that_another_process_evaluates_meanwhile_is_not_evaluated_a
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         def finish() -> None:
-            outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
+            committee(one)
             fcntl.flock(lock, fcntl.LOCK_UN)
 
         threading.Timer(0.3, finish).start()
@@ -543,6 +543,13 @@ def test_a_preset_is_on_the_sample_if_the_run_is(one: Run) -> None:
 # --- ensembles ---
 
 
+def committee(one: Run, **record: Any) -> Outcome:
+    """A made-up outcome of the ensemble of seeds 1 and 2."""
+    settings = preset_of(one).variant("curved").settings.as_json()
+    record = {"settings": settings, **record}
+    return outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper, **record)
+
+
 def test_an_ensemble_is_evaluated_with_all_its_members(one: Run) -> None:
     (ensemble,) = papers.load(one.paper).ensembles
     members = [replace(one, seed=seed) for seed in (1, 2, 3)]
@@ -562,9 +569,23 @@ def test_a_finished_ensemble_is_not_evaluated_again(one: Run) -> None:
     members = [replace(one, seed=seed) for seed in (1, 2)]
     for member in members:
         outcome(one.runs, "curved", member.seed, paper=one.paper)
-    finished = outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
+    finished = committee(one)
     again = combine(ensemble, members)
     assert again.record == finished.record
+
+
+@pytest.mark.parametrize("changed", [{"settings": {}}, {"commit": "f" * 40}, {"pipeline": "f" * 64}])
+def test_an_ensemble_is_evaluated_again_when_settings_code_or_data_changed(one: Run, changed: Any) -> None:
+    """Settings of the search leave the parameters of its members as they were."""
+    (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (1, 2)]
+    for member in members:
+        trained(member)
+    before = combine(ensemble, members)
+    committee(one, **{**before.record, **changed})
+    after = combine(ensemble, members)
+    assert "right" not in after.predictions or len(after.predictions["right"]) > 1
+    assert after.record == before.record
 
 
 def test_an_ensemble_is_evaluated_again_when_a_member_was_trained_again(one: Run) -> None:
