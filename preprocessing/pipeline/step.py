@@ -82,12 +82,14 @@ class Step(ABC, Generic[DataT]):
     step's parameters.
 
     ``version`` is raised whenever the same input and parameters would give a different output. ``for_new_rows`` tells
-    whether the step also applies to rows that are encoded after training.
+    whether the step also applies to rows that are encoded after training. ``keeps`` names the tokens of a long row that
+    remain after the step: ``all``, the ``first`` or the ``last``.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     for_new_rows: ClassVar[bool] = False
+    keeps: ClassVar[str] = "all"
 
     @property
     @abstractmethod

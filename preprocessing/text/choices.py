@@ -160,6 +160,7 @@ class KeepLast(Step[Data]):
 
     name = "keep-last"
     for_new_rows = True
+    keeps = "last"
     max_length: int
 
     @property

@@ -12,7 +12,7 @@ from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
 from preprocessing.errors import checked_list
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
-from preprocessing.pipeline.step import Context
+from preprocessing.pipeline.step import Context, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import label_balance
 from preprocessing.text.tokenizers.tokenizer import Tokenizer
@@ -54,15 +54,20 @@ class Result(RunResult["TextPipeline", Data]):
             raise ValueError(f"pipeline {self.pipeline.name} does not tokenise")
         return self.data.tokenizer
 
-    def encode(self, texts: Iterable[str], *, processes: int | None = None) -> Split:
+    @property
+    def keeps(self) -> str:
+        """Which tokens of a long text are read: the ``first`` or the ``last``, or ``all``."""
+        return next((step.keeps for step in self.pipeline.steps if step.keeps != Step.keeps), Step.keeps)
+
+    def encode(self, texts: Iterable[str], *, processes: int | None = None, whole: bool = False) -> Split:
         """Encode new texts by the same steps and the same learned state, one row per text; the row of a blank text has
-        no tokens.
+        no tokens. ``whole``: with all tokens, also those that a limit of length cuts off.
 
         Raises ParameterError for a single text instead of a list."""
         new = Split.of(checked_list(texts))
         data = Data({"new": new}, self.data.tokenizer, self.data.vocabulary, learned=self.data.learned)
         for step in self.pipeline.steps:
-            if step.for_new_rows:
+            if step.for_new_rows and not (whole and step.keeps != Step.keeps):
                 data, _ = step.apply(data, Context(processes=processes))
         return data.splits["new"]
 

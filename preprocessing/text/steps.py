@@ -190,6 +190,7 @@ class Truncate(Step[Data]):
 
     name = "truncate"
     for_new_rows = True
+    keeps = "first"
     max_length: int | None = None
 
     @property

@@ -53,16 +53,17 @@ def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterato
     yield block
 
 
-def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
-    """Return a message about lines of which only the first tokens are read.
+def too_long(numbers: list[int], tokens: int, limit: int, done: str, keeps: str = "first") -> str:
+    """Return a message about lines of which only some tokens are read.
 
     Args:
         numbers: numbers of the lines, at least one.
         tokens: number of tokens of the first of them.
         limit: number of tokens that are read.
         done: what happens to the tokens, such as "read".
+        keeps: which tokens these are, ``first`` or ``last``.
     """
-    return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{_more(numbers)}"
+    return f"line {numbers[0]}: {tokens} tokens, only the {keeps} {limit} are {done}{_more(numbers)}"
 
 
 def name_unknown(lines: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:

@@ -68,11 +68,13 @@ def _answers(
 
 
 def _name_long(trained: TrainedModel[Any, Any], texts: Sequence[Line], lengths: np.ndarray) -> None:
-    """Report on standard error the lines of which only the first tokens are read."""
-    longest, tokenize = trained.data.inputs.longest_text, trained.data.prepared.tokenizer.tokenize
+    """Report on standard error the lines of which not all tokens are read."""
+    longest, prepared = trained.data.inputs.longest_text, trained.data.prepared
     if longest is None:
         return
-    # The preprocessing may have cut them already, so those of full length are tokenized once more.
-    tokens = {texts[row][0]: len(tokenize(texts[row][1])) for row in np.flatnonzero(lengths >= longest)}
-    if longer := [number for number, count in tokens.items() if count > longest]:
-        print(too_long(longer, tokens[longer[0]], longest, "read"), file=sys.stderr)
+    # The preprocessing may have cut them already, so those of full length are encoded once more.
+    full = [texts[row] for row in np.flatnonzero(lengths >= longest)]
+    counts = prepared.encode([text for _, text in full], processes=1, whole=True).lengths if full else []
+    tokens = {number: int(count) for (number, _), count in zip(full, counts, strict=True) if count > longest}
+    if tokens:
+        print(too_long([*tokens], next(iter(tokens.values())), longest, "read", prepared.keeps), file=sys.stderr)

@@ -32,8 +32,8 @@ def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> Attent
     weights = predictions.token_weights[0]
     limit = data.inputs.longest_text or len(words)
     notes = []
-    if (total := len(data.prepared.tokenizer.tokenize(text))) > limit:
-        notes.append(f"{total} tokens, of which only the first {limit} are read.")
+    if len(words) >= limit and (total := int(data.prepared.encode([text], processes=1, whole=True).lengths[0])) > limit:
+        notes.append(f"{total} tokens, of which only the {data.prepared.keeps} {limit} are read.")
     if not predictions.has_weights:
         notes.append("This network has no attention: there are no weights to show.")
     sentences: list[tuple[float, int]] = []

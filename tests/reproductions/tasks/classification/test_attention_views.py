@@ -18,6 +18,7 @@ from reproductions.protocol.papers import results_folder
 from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import TrainedModel, Variant
 from reproductions.tasks.classification.corpora import NSMC, SST
+from reproductions.tasks.classification.preprocessing_choices import Choices, ChosenNSMC
 from reproductions.tasks.classification.settings import StructuredSettings
 
 NAVER = "naver_self_attention"
@@ -38,6 +39,10 @@ HOPS = StructuredSettings(
 def trained(model: Any, settings: Any, task: Any) -> TrainedModel[Any, Any]:
     variant = Variant("a", "A", settings, Recipe(epochs=1, batch_size=1, learning_rate=1.0), task)
     return TrainedModel(model, variant, task, task.prepare(settings, sample=True), "0" * 64)
+
+
+def uniform(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
+    return ClassifierOutput(nd.zeros((len(padded), 2)), weights=nd.ones(padded.shape) / HOPS.max_length)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +69,20 @@ def test_what_is_not_read_and_what_is_unknown_is_named(post: TrainedModel[Any, A
     assert view.notes[0].endswith("only the first 30 are read.")
 
 
+@pytest.mark.parametrize(
+    ("choices", "shown", "notes"),
+    [
+        ({}, "하나 둘 셋 은 는 넷", ["8 tokens, of which only the first 6 are read."]),
+        ({"keep": "last"}, "셋 은 는 넷 다섯 여섯", ["8 tokens, of which only the last 6 are read."]),
+        ({"stop_words": "wikidocs-okt"}, "하나 둘 셋 넷 다섯 여섯", []),
+    ],
+)
+def test_the_note_names_the_tokens_that_are_read(choices: dict[str, str], shown: str, notes: list[str]) -> None:
+    task = ChosenNSMC(choices=Choices(tokenizer="whitespace", **choices))  # type: ignore[arg-type]
+    view = task.attention_of(trained(uniform, HOPS, task), "하나 둘 셋 은 는 넷 다섯 여섯")
+    assert view.tokens == shown.split() and view.notes == notes
+
+
 @pytest.mark.parametrize("blank", ["", " \t "])
 def test_a_text_without_tokens_is_refused(post: TrainedModel[Any, Any], blank: str) -> None:
     with pytest.raises(UsageError, match="no token"):
@@ -85,11 +104,8 @@ def test_each_hop_is_a_row_also_of_a_text_with_as_many_tokens(text: str) -> None
 
 
 def test_tokens_after_the_longest_length_have_no_weight_and_are_not_shown() -> None:
-    def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
-        return ClassifierOutput(nd.zeros((len(padded), 2)), weights=nd.ones(padded.shape) / HOPS.max_length)
-
     task = SST("sst-2")
-    view = task.attention_of(trained(model, HOPS, task), "one two three four five six seven eight")
+    view = task.attention_of(trained(uniform, HOPS, task), "one two three four five six seven eight")
     assert len(view.tokens) == HOPS.max_length == 6 and view.weights is not None and len(view.weights) == 6
     assert view.notes[0] == "8 tokens, of which only the first 6 are read."
 

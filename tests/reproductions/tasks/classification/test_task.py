@@ -31,6 +31,7 @@ from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
 from reproductions.tasks.classification.accuracy import scores
 from reproductions.tasks.classification.corpora import NSMC, SST, IMDb
 from reproductions.tasks.classification.examples import featured, of_length
+from reproductions.tasks.classification.preprocessing_choices import Choices, ChosenNSMC
 from reproductions.tasks.classification.results import averaged, combined, gained_by_averaging, reading_page
 from reproductions.tasks.classification.settings import (
     ClassificationData,
@@ -459,6 +460,21 @@ def test_each_line_gets_a_label_a_probability_and_weights(capsys: pytest.Capture
     assert tokens[0] == "정말" and sum(map(float, shares)) == pytest.approx(1, abs=0.01)
     assert len(long.split("\t")[2].split(" ")) == 20
     assert capsys.readouterr().err == "line 3: 30 tokens, only the first 20 are read\n"
+
+
+def test_words_that_are_removed_do_not_count_as_read(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = replace(HOPS, max_length=3)
+    for choices, printed in (
+        (Choices(tokenizer="whitespace", stop_words="wikidocs-okt"), ""),
+        (Choices(tokenizer="whitespace", keep="last"), "line 2: 5 tokens, only the last 3 are read\n"),
+    ):
+        task = ChosenNSMC(choices=choices)
+        data = task.prepare(settings, sample=True)
+        answering = TrainedModel(network(settings, data), Variant("best", "", settings, RECIPE), task, data, "0" * 64)
+        assert (
+            len(list(task.answer(answering, io.BytesIO("영화\n정말 은 는 좋은 영화\n".encode()), AnswerOptions()))) == 2
+        )
+        assert capsys.readouterr().err == printed
 
 
 def test_lines_without_a_known_token_are_named(capsys: pytest.CaptureFixture[str]) -> None:
