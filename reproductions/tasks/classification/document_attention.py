@@ -101,11 +101,12 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | 
 
 
 def draw_shaded_reviews(variant: str) -> Draw:
-    """Draw a review of each class with the weights of words and sentences."""
+    """Draw a review of each class with the weights of words and sentences; of a user's own texts, one of each of the
+    first two labels."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
-        for name in LABELS if variant in groups else ():
+        for number, name in enumerate(LABELS) if variant in groups else ():
             outcome = groups[variant][0]
             if example := outcome.examples.get(f"review_{name}"):
                 ends = np.cumsum([len(words) for words in example["sentences"]])[:-1]
@@ -113,7 +114,10 @@ def draw_shaded_reviews(variant: str) -> Draw:
                 sentences = zip(example["sentences"], shades, example["sentence_shades"], strict=True)
                 answer = f"{example['label']}, {example['probability']:.2f}"
                 title = f"{variant}: {answer} (test review {example['row'] + 1}, {outcome.record['corpus']})"
-                path = paths[f"{name} review"] = directory / f"review_{name}.png"
+                what, file = f"{name} review", f"review_{name}.png"
+                if outcome.on_own_data:
+                    what, file = f"text with label {outcome.texts['labels'][number]}", f"text_{number + 1}.png"
+                path = paths[what] = directory / file
                 highlighted_text.draw([Paragraph(*sentence) for sentence in sentences], path, title)
         return paths
 

@@ -137,4 +137,13 @@ def test_figures_are_drawn_from_the_outcome(tmp_path: Path) -> None:
     paths = draw_shaded_reviews("att")({"att": [finished]}, tmp_path)
     assert list(paths) == ["positive review"] and paths["positive review"].stat().st_size > 1_000
     assert weights_by_label("att", "good")({"att": [finished]}, tmp_path)["weights of good"].stat().st_size > 1_000
+    own = outcome(
+        tmp_path,
+        "own",
+        examples={"review_positive": review},
+        texts={"labels": ["culture", "sport"]},
+        data={"name": "own"},
+    )
+    paths = draw_shaded_reviews("own")({"own": [own]}, tmp_path)
+    assert {what: path.name for what, path in paths.items()} == {"text with label sport": "text_2.png"}
     assert draw_shaded_reviews("att")({}, tmp_path) == weights_by_label("att", "good")({}, tmp_path) == {}
