@@ -22,7 +22,7 @@ def nearest(
     Returns:
         Ids and cosines (queries, count), the nearest first, ties ordered by id. The cosine with a zero vector is 0.
     """
-    directions = _directions(vectors)
+    directions = unit_vectors(vectors)
     candidates = np.arange(len(vectors)) if among is None else among
     count = min(count, len(candidates) - bool(np.isin(ids, candidates).any()))
     candidate_directions = directions[candidates]
@@ -47,7 +47,7 @@ def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
         vectors: (words, units).
         rounds: number of steps.
     """
-    directions = _directions(vectors.astype(np.float64))
+    directions = unit_vectors(vectors.astype(np.float64))
     wanted = 1.0 - directions @ directions.T
     centred = directions - directions.mean(axis=0)
     left, scale, axes = np.linalg.svd(centred, full_matrices=False)
@@ -64,6 +64,7 @@ def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
     return positions
 
 
-def _directions(vectors: np.ndarray) -> np.ndarray:
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (words, units) divided by their length; those of length 0 stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)

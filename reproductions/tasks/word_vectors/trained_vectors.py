@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.word_vectors import mds, nearest
+from gluon_attn.evaluation.word_vectors import mds, nearest, unit_vectors
 from preprocessing.text.pipeline import Result
 from reproductions.protocol.task import TrainedModel
 
@@ -118,5 +118,4 @@ class TrainedVectors:
 
     @cached_property
     def _directions(self) -> np.ndarray:
-        directions: np.ndarray = self.vectors / np.maximum(np.linalg.norm(self.vectors, axis=1, keepdims=True), 1e-12)
-        return directions
+        return unit_vectors(self.vectors)
