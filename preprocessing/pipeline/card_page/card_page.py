@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from preprocessing.files import write_text
 
 TEMPLATE = "pipeline/card_page/card_page.html.j2"
-_ROOM = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[2]
 _NO_UNITS = ("name", "version", "rule", "parameters", "dropped", "examples")
 """Entries of a step that are not counts; the others (``rows``, ``tokens``) are counts by split."""
 
@@ -67,7 +67,11 @@ def write(
         values: other values that the template needs.
     """
     environment = Environment(
-        loader=FileSystemLoader(_ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"count": _count, "percent": percent, "link": _link, "json": _json}
     environment.globals |= {"width": WIDTH, "height": HEIGHT}

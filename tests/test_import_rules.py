@@ -14,7 +14,7 @@ PACKAGES = ("gluon_attn", "preprocessing", "reproductions")
 MODULES = modules(*PACKAGES, "benchmarks")
 IMPORTS = {name: imports_of(name, file) for name, file in MODULES.items()}
 
-# Room -> the rooms it may import besides itself. A room is a folder, or one of the groups of `GROUPS`.
+# Group of modules -> the groups it may import besides itself. A group is a folder, or one of `GROUPS`.
 BASE = {"gluon_attn"}
 MAY_IMPORT: Mapping[str, set[str]] = {
     "gluon_attn": set(),
@@ -62,7 +62,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "benchmarks": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.cli"},
 }
 
-# Single modules whose room is not their folder.
+# Single modules whose group is not their folder.
 GROUPS = {
     "preprocessing.arrays": "preprocessing.base",
     "preprocessing.errors": "preprocessing.base",
@@ -71,7 +71,7 @@ GROUPS = {
     "reproductions.__main__": "reproductions.main",
 }
 
-# Package -> the packages whose rooms it may import.
+# Package -> the packages whose groups it may import.
 PACKAGE_MAY_IMPORT = {
     "gluon_attn": set(),
     "preprocessing": set(),
@@ -79,7 +79,7 @@ PACKAGE_MAY_IMPORT = {
     "benchmarks": {"gluon_attn", "preprocessing", "reproductions"},
 }
 
-# Importer -> why it imports rooms inside functions.
+# Importer -> why it imports groups inside functions.
 DELAYED = {
     "preprocessing.corpora.locate": "urllib takes a third of the time of a command that downloads nothing",
     "reproductions.cli.app": "a command loads only what it needs",
@@ -103,8 +103,8 @@ DELAYED = {
 BY_NAME = {"reproductions.protocol.papers": "a paper is named on the command line"}
 
 
-def room(module: str) -> str:
-    """The room of a module: its folder below the package, or the package for the files at its top."""
+def group_of(module: str) -> str:
+    """The group of a module: its folder below the package, or the package for the files at its top."""
     if module in GROUPS:
         return GROUPS[module]
     package, *rest = module.split(".")
@@ -132,8 +132,8 @@ def where(importer: str, line: int) -> str:
 
 
 def test_every_room_has_its_rule() -> None:
-    rooms = {room(name) for name in MODULES}
-    assert sorted(rooms - MAY_IMPORT.keys()) == []
+    groups = {group_of(name) for name in MODULES}
+    assert sorted(groups - MAY_IMPORT.keys()) == []
     assert len(ARROWS) > 200, "the imports were not read"
 
 
@@ -149,7 +149,7 @@ def test_each_package_imports_only_those_below_it() -> None:
 def test_each_room_imports_only_those_below_it() -> None:
     wrong = []
     for importer, module, each in ARROWS:
-        mine, other = room(importer), room(module)
+        mine, other = group_of(importer), group_of(module)
         if mine == other or mine.partition(".")[0] != other.partition(".")[0]:
             continue
         if other not in MAY_IMPORT[mine]:
@@ -161,13 +161,15 @@ def test_no_paper_imports_another() -> None:
     wrong = [
         f"{where(importer, each.line)}: imports {module}"
         for importer, module, each in ARROWS
-        if room(importer) == room(module) == "reproductions" and "reproductions" not in (importer, module)
+        if group_of(importer) == group_of(module) == "reproductions" and "reproductions" not in (importer, module)
     ]
     assert wrong == []
 
 
 def test_only_tasks_write_the_attention_viewer() -> None:
-    importers = {room(importer) for importer, module, _ in ARROWS if room(module) == "reproductions.attention_viewer"}
+    importers = {
+        group_of(importer) for importer, module, _ in ARROWS if group_of(module) == "reproductions.attention_viewer"
+    }
     assert importers - {"reproductions.attention_viewer"} == {"reproductions.tasks"}
 
 
@@ -186,12 +188,12 @@ def test_the_protocol_names_no_task_and_no_paper() -> None:
 
 def test_shared_code_has_no_name_of_a_paper() -> None:
     """No string is that name, or that of one of its variants, with which code could branch on it."""
-    papers = {name.split(".")[1] for name in MODULES if room(name) == "reproductions" and name.count(".") == 1}
+    papers = {name.split(".")[1] for name in MODULES if group_of(name) == "reproductions" and name.count(".") == 1}
     assert "vaswani2017" in papers
     wrong = [
         f"{where(name, node.lineno)}: {node.value!r}"
         for name, file in MODULES.items()
-        if room(name) != "reproductions" and not name.startswith("benchmarks")
+        if group_of(name) != "reproductions" and not name.startswith("benchmarks")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split("/")[0] in papers
     ]
@@ -209,7 +211,7 @@ def test_there_are_no_import_cycles() -> None:
 def test_the_folders_of_tasks_do_not_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
     for importer, module, _ in ARROWS:
-        if room(importer) == room(module) == "reproductions.tasks":
+        if group_of(importer) == group_of(module) == "reproductions.tasks":
             mine, other = (".".join(name.split(".")[:3]) for name in (importer, module))
             if mine != other:
                 graph.setdefault(mine, set()).add(other)
@@ -219,7 +221,9 @@ def test_the_folders_of_tasks_do_not_import_each_other_in_a_circle() -> None:
 def test_imports_inside_functions_have_a_reason() -> None:
     """Benchmarks are exempt: they set the threads of each side before they load it."""
     delayed = [
-        (importer, module, each) for importer, module, each in ARROWS if each.delayed and room(importer) != "benchmarks"
+        (importer, module, each)
+        for importer, module, each in ARROWS
+        if each.delayed and group_of(importer) != "benchmarks"
     ]
     wrong = [
         f"{where(importer, each.line)}: imports {module}"
@@ -252,8 +256,8 @@ def test_a_package_that_lists_its_modules_lists_all_of_them() -> None:
     [
         ("import a.b", "a.b", False, False),
         ("from a.b import c as d", "a.b.c", False, False),
-        ("from . import c", "room.inner.c", False, False),
-        ("from ..other import c", "room.other.c", False, False),
+        ("from . import c", "group.inner.c", False, False),
+        ("from ..other import c", "group.other.c", False, False),
         ("if TYPE_CHECKING:\n    import a", "a", False, False),
         ("def f():\n    if x:\n        import a", "a", True, False),
         ("class C:\n    async def f(self):\n        from a import b", "a.b", True, False),
@@ -262,7 +266,7 @@ def test_a_package_that_lists_its_modules_lists_all_of_them() -> None:
     ],
 )
 def test_imports_are_read(source: str, target: str, delayed: bool, by_name: bool) -> None:
-    (only,) = imports(source, "room.inner.module")
+    (only,) = imports(source, "group.inner.module")
     assert (only.target, only.delayed, only.by_name) == (target, delayed, by_name)
 
 
