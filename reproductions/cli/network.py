@@ -20,7 +20,7 @@ OF_IMAGES = ("caption", "classify")
 AnyVariant = Annotated[
     str | None,
     typer.Option(
-        help="Which variant. Default: the first of the main ones that is trained, else an included one, else any."
+        help="Which variant. Default: the first of the headline that is trained, else an included one, else any."
     ),
 ]
 OneSeed = Annotated[int, typer.Option(min=0, help="Which trained seed.")]

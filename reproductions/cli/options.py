@@ -48,7 +48,7 @@ Variants = Annotated[
     typer.Option(
         "--variant",
         help="Repeat for several. Default: all (verify: those that are published); on your own data, those that read "
-        "what the first main variant reads.",
+        "what the first headline variant reads.",
     ),
 ]
 Profile = Annotated[

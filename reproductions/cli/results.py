@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 def list_papers(
     paper: Annotated[str | None, typer.Argument(help="A paper, or the path of a script. Default: all papers.")] = None,
 ) -> None:
-    """List the papers, one per line; or the presets and variants of one paper, and which presets have results."""
+    """List the papers, one per line; or the presets of one paper with their variants: those of the headline, which have
+    results, and how long a training takes.
+    """
     from reproductions.protocol import index
 
     if paper is None:
@@ -42,7 +44,9 @@ def list_papers(
     print(f"{paper}  {reproduction.title}\n  {reproduction.source}")
     for preset in reproduction.presets.values():
         seeds = ", ".join(map(str, preset.seeds))
-        published = _published_seeds(papers.results_path(paper, preset.name))
+        result = _published(papers.results_path(paper, preset.name))
+        published = result.seeds if result else {}
+        minutes = {row.variant: row.train_seconds / 60 for row in result.rows} if result else {}
         done = sum(variant.name in published for variant in preset.variants)
         state = f"results of {done} of {len(preset.variants)} variants" if done else "no results yet"
         state += ", some without all seeds" * any(
@@ -52,9 +56,13 @@ def list_papers(
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
         for variant in preset.variants:
             names, missing = published.get(variant.name, []), _missing(preset, variant.name, published)
-            trained = f" [results of {_seeds(names)}{f', not of {_seeds(missing)}' * bool(missing)}]" if names else ""
+            trained = ""
+            if names:
+                time = f"; {minutes[variant.name]:.0f} minutes each" if minutes.get(variant.name, 0) >= 1 else ""
+                trained = f" [results of {_seeds(names)}{f', not of {_seeds(missing)}' * bool(missing)}{time}]"
+            headline = " [headline]" if variant.name in preset.headline else ""
             network = " [network included]" if preset.name == "cpu" and variant.name in included else ""
-            print(f"    {variant.name}: {variant.title}{trained}{network}")
+            print(f"    {variant.name}: {variant.title}{headline}{trained}{network}")
 
 
 def _seeds(seeds: Sequence[str]) -> str:
@@ -66,13 +74,11 @@ def _missing(preset: Preset, variant: str, published: Mapping[str, Sequence[str]
     return [str(seed) for seed in preset.seeds_of(variant) if str(seed) not in published.get(variant, ())]
 
 
-def _published_seeds(results: Path) -> dict[str, list[str]]:
-    """The seeds of each variant in a results file; nothing if there is none."""
+def _published(results: Path) -> Result | None:
+    """A results file; None if there is none."""
     from reproductions.protocol.results import Result
 
-    if not results.exists():
-        return {}
-    return Result.read(results).seeds
+    return Result.read(results) if results.exists() else None
 
 
 def compare(

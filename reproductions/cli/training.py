@@ -154,7 +154,7 @@ def reproduce(
     runs: Runs = Path("runs"),
     overwrite: Overwrite = False,
 ) -> None:
-    """Train and score the main variants of a paper with one seed: table, figures and page.
+    """Train and score the headline variants of a paper with one seed: table, figures and page.
 
     If the command is interrupted, the same command continues where it stopped. Each network scores the test split once.
     These readings are not added to the record of test readings, which is that of the published tables.

@@ -87,20 +87,28 @@ def test_completion_knows_the_commands() -> None:
 
 
 def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
+    listed = [
+        (variant.name, variant.title, " [headline]" * (variant.name in REPRODUCTION.headline))
+        for variant in REPRODUCTION.variants
+    ]
     assert gluon_attn("list", project.script).out.splitlines() == [
         f"{project.script}  Quadrants: the hidden layer",
         "  Someone (1969)",
         "  preset smoke: corpus sample, seeds 1, no results yet",
-        *(variants := [f"    {variant.name}: {variant.title}" for variant in REPRODUCTION.variants]),
+        *(variants := [f"    {name}: {title}{headline}" for name, title, headline in listed]),
         "  preset cpu: corpus nsmc, seeds 1, 2, no results yet",
         *variants,
         "  preset paper: corpus nsmc, seeds 3, no results yet",
-        "    curved: with a hidden layer",
+        "    curved: with a hidden layer [headline]",
     ]
     answer = gluon_attn("list", "cho2014")
     assert answer.out.startswith("cho2014  RNN encoder-decoder") and "bahdanau2014" not in answer.out
     assert "preset cpu: corpus multi30k en-fr, seeds 1, 2, results of " in answer.out
-    assert "    encdec: RNN encoder-decoder [results of seeds 1, 2]\n" in answer.out
+    (seconds,) = {
+        row.train_seconds for row in Result.read(papers.results_path("cho2014", "cpu")).rows if row.variant == "encdec"
+    }
+    minutes = round(seconds / 60)
+    assert f"    encdec: RNN encoder-decoder [results of seeds 1, 2; {minutes} minutes each]\n" in answer.out
     assert "preset paper: corpus wmt14 en-fr, seeds 1, no results yet\n    encdec: RNN encoder-decoder\n" in answer.out
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
 
@@ -116,6 +124,14 @@ def test_list_says_whether_seeds_are_missing() -> None:
         )
         (line,) = (one for one in gluon_attn("list", paper).out.splitlines() if "preset cpu:" in one)
         assert line.endswith(", some without all seeds") == missing, paper
+
+
+def test_list_marks_what_reproduce_trains() -> None:
+    for preset in ("smoke", "cpu"):
+        wanted = papers.load("bahdanau2014").preset(preset).headline
+        _, _, part = gluon_attn("list", "bahdanau2014").out.partition(f"preset {preset}:")
+        lines = part.partition("\n  preset")[0].splitlines()
+        assert {line.split(":")[0].strip() for line in lines if " [headline]" in line} == set(wanted)
 
 
 def test_list_marks_the_networks_that_come_with_the_project() -> None:
