@@ -231,8 +231,8 @@ REPRODUCTION = Reproduction(
         "Perplexities of next pieces, and with 15 % or with 40 % masked, are not comparable. From left to right an "
         "update predicts every piece, with 40 % masked 2.7 times as many as with 15 %: equal updates favour both. "
         "Whether two reviews are of one film is hardly learned: `pretraining` has 55.10 % accuracy, and 54.25 % of the "
-        "test pairs are of two films. Minutes are not all comparable: an update of `pretraining` (`fast`) took 0.6 "
-        "times as long as in `pretraining-30` (`portable`); `pretraining-10` and `-continued` had a faster one.",
+        "test pairs are of two films. Minutes are not comparable: 1 000 updates took 500 s of processor time in "
+        "`pretraining-30`, 301 in `pretraining`, and on faster ones 228 in `pretraining-10`, 169 in `-continued`.",
         "After 7 000 updates accuracy with 10 000 labels is only 0.6 to 1.3 points above random weights (3.4 from left "
         "to right; 2.6 after 24 000): `pairs`, `both-sides`, `masking`, `depth` and `width` are about the start of "
         "pretraining. Pretraining has one seed: no interval includes how it varies. The margin of `pretraining` was "

@@ -236,13 +236,13 @@ REPRODUCTION = Reproduction(
         "and SST it is inconclusive, on NSMC the means fall as it grows. `imdb-r6-strict` keeps its second epoch, when "
         "the coefficient of the penalty has reached 0.70, with seed 2 its first (0.35), so the 0.50 above is not of a "
         "full penalty; in the third epoch, validation falls by 3.2 to 4.2 points (without it by 0.7 to 1.3).",
-        "No claim shows attention better or worse than max pooling: on NSMC, six hops with penalty 0.1 are below it "
-        "with every seed, without penalty 0.1 above (inconclusive; `maximum-free` was added later); with penalty 1, on "
-        "which no claim is made, 1.85 below. On SST `sst-r6-free` has 4 epochs, others 8. Masking also changes the "
-        "penalty: lower if hops attend to padding. On IMDb, bigrams are better than all networks, also on the same 400 "
-        "words (no claim; their validation reviews share films with train). There, six hops keep epoch 1 or 2 of six, "
-        "at nearly the full learning rate, max pooling 5 or 6, at nearly none: `maximum-long` may be a matter of the "
-        "schedule. The vectors' text has near copies of test.",
+        "No claim shows attention better or worse than max pooling: on NSMC, six hops with a penalty of 0.1 are below "
+        "it with every seed, without a penalty they are 0.1 points above it (inconclusive; `maximum-free` was added "
+        "later), with a penalty of 1 they are 1.85 points below it (no claim). On SST `sst-r6-free` has 4 epochs, "
+        "others 8. Masking also changes the penalty: lower if hops attend to padding. On IMDb, bigrams are better than "
+        "all networks, also on the same 400 words (no claim; their validation reviews share films with train). There, "
+        "six hops keep epoch 1 or 2 of six, at nearly the full learning rate, max pooling 5 or 6, at nearly none: "
+        "`maximum-long` may be a matter of the schedule. The vectors' text has near copies of test.",
         "On SST, all train on whole sentences only; the labelled phrases, on which others train, are not at hand.",
     ),
 )

@@ -240,8 +240,8 @@ REPRODUCTION = Reproduction(
         "BLEU, perhaps since training is short. With global attention, dot is better than general by 1.39 BLEU (there "
         "1.3); no local attention is better than global (dot). `concat`, the best of the smaller systems, has the "
         "worst perplexity of the paper's global attentions; there a part of its matrix is fixed to the identity. "
-        "`unknown`, of `local-p-general`, can hardly fail: no reference has the unknown token. Before, it was of "
-        "`feed`: +0.46.",
+        "`unknown`, of `local-p-general`, can hardly fail: no reference has the unknown token. Before it was changed, "
+        "it was about `feed`: +0.46.",
     ),
     figures=(
         bleu_by_length("base", "reverse", "dropout", "location", "feed"),

@@ -238,7 +238,7 @@ REPRODUCTION = Reproduction(
         "`no-leaks` has no test reviews in train, so both its accuracies are the same. `leaks` is about all test "
         "reviews, most of which have no copy in train; `leaks-copied` is about the 1 568 others.",
         "The stronger network has 86.48 %, no more than the post's network with 60 tokens (86.49); `best` of "
-        "`naver_self_attention` has 87.73. With it, the three rules cost 0.20, 0.23 and 1.91 points "
+        "`naver_self_attention` has 87.73. With the stronger network, the three rules cost 0.20, 0.23 and 1.91 points "
         "(`underspecified-strong`). With the post's network, the list of the Mecab tutorial gains 0.30 "
         "(`interaction-list`), perhaps because more of the other tokens fit into 30.",
         "`tutorial` is 1.35 points below `base`; alone, removing everything but Hangul costs 0.78 and stemmed Okt "

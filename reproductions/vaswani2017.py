@@ -210,10 +210,10 @@ REPRODUCTION = Reproduction(
         "`epochs-28` has 0.9 BLEU more than `small` with the same seed. All rows but `post-norm` have pre-norm, chosen "
         "for its shorter warm-up; `norm` does not show that it is better. The statement of `schedule` named no "
         "averaging until after test was scored.",
-        "Processor minutes with seed 3, both side by side: `transformer` 63, `rnnsearch` 38; with seeds 1 and 2, "
-        "beside other work: 92 and 93, 100 and 100. `time` was supported with these two, inconclusive with a first "
-        "training of seed 3, which took 148 minutes (`transformer`). The minutes per epoch of its second training are "
-        "used for all seeds. Epochs differ: 36 and 28 (Korean: 48, 18).",
+        "Processor minutes of `transformer` and `rnnsearch`: 92 and 100 with seed 1, 93 and 100 with seed 2 (beside "
+        "other work), 63 and 38 with seed 3 (side by side). `time` takes the minutes of an epoch from seed 3, for all "
+        "seeds. With seeds 1 and 2 alone it was supported; with a first training of seed 3, in which `transformer` "
+        "took 148 minutes, it was inconclusive. Epochs differ: 36 and 28 (Korean: 48, 18).",
         "Heads are chosen on validation; for seeds 1 and 2 of `transformer`, scored before that, on one half of test "
         "for the other half. `head-noun`, attention from `a` or `an` to a noun three or more words later, is measured "
         "on `transformer-fr`, on 53 such nouns of the test set. A written rule finds them; in the figure it would find "

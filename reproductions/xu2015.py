@@ -72,7 +72,7 @@ PEERS = (
     *scores(PUBLIC, "hard, VGG-19 features", (64.72, 43.57, 29.87, 20.46), "text", 2),
     *scores(PADDLE, "soft attention", (67.7, 49.4, 35.0, 24.3), "text", 1),
     *scores("63days/SAT", "soft, VGG-16 features", (61.09, 36.54, 22.64, 14.21), "text", 2),
-    *scores("chiral-carbon", "without attention", (53.0, 28.7, 19.8, 9.4), "text", 1),
+    *scores("chiral-carbon (on GitHub)", "without attention", (53.0, 28.7, 19.8, 9.4), "text", 1),
     *scores("Karpathy and Fei-Fei (2015)", "without attention", (57.9, 38.3, 24.5, 16.0), "memory", 1),
 )
 OUR_BLEU = "re-encoded images of 224 pixels; our beam size; our BLEU has a brevity penalty"

@@ -12,6 +12,7 @@ from preprocessing.files import write_text
 from reproductions.protocol import papers
 from reproductions.protocol.claims_section import DEFINITE, has_one_seed
 from reproductions.protocol.judging import after_holm
+from reproductions.protocol.reported import linked
 from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.results import Result
 from reproductions.protocol.results_page import readme_of, results_readme_path
@@ -74,7 +75,7 @@ def papers_markdown() -> str:
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
         rows.append(
             [
-                f"{link} ({reproduction.source})",
+                f"{link} ({linked(reproduction.source)})",
                 what,
                 line.numbers[line.column],
                 value,
@@ -119,7 +120,7 @@ def speed_markdown() -> str:
         processor = [record["hardware"].partition(",")[0], record.get("vectors")]
         where = [", ".join(filter(None, processor)), "" if load is None else f"{load:.1f}"]
         for line in record["table"]:
-            met = "yes" if line["met"] else "**no**"
+            met = "to be repeated" if line.get("repeat") else "yes" if line["met"] else "**no**"
             rows.append([line["measure"], line["measured"], line["target"], met, *where])
     headings = ("measure", "measured", "target", "met", "processor", "load")
     return markdown_table(headings, rows, numbers=("measured", "target", "load"))

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 MARKS = {"memory": " †", "secondary": " (secondary source)", "text": ""}
 """What is printed after a number, by what it was checked against; what was checked the least comes first."""
+
+_ARXIV, _REPOSITORY = re.compile(r"arXiv:(\d{4}\.\d{4,5})"), re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def linked(source: str) -> str:
+    """A source in Markdown, with links to arXiv, and to GitHub if it is a repository, ``owner/name``."""
+    if _REPOSITORY.fullmatch(source):
+        return f"[{source}](https://github.com/{source})"
+    return _ARXIV.sub(r"[arXiv:\1](https://arxiv.org/abs/\1)", source)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from reproductions.protocol import papers
 from reproductions.protocol.claims_section import claims_section, marks_of, unmeasured
 from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.readings import Reading, read_readings, summary
-from reproductions.protocol.reported import Reported
+from reproductions.protocol.reported import Reported, linked
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import Result, Row
 from reproductions.protocol.tables import FROM_MEMORY, Line, markdown_table, table_lines
@@ -46,7 +46,7 @@ def results_readme(
     )
     blocks = [
         f"# {reproduction.title}",
-        f"{reproduction.source}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
+        f"{linked(reproduction.source)}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
         "This page is generated; `gluon-attn report` writes it.",
         _table_markdown(reproduction, table),
         _provenance(result, [line.row for line in table]),
@@ -201,7 +201,7 @@ def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
     rows = []
     for peer in reported:
         details = f" ({peer.details})" if peer.details else ""
-        rows.append([f"{peer.system}{details}", peer.corpus, peer.metric, peer.shown, peer.source])
+        rows.append([f"{peer.system}{details}", peer.corpus, peer.metric, peer.shown, linked(peer.source)])
     lines = [markdown_table(("system", "corpus", "metric", "value", "source"), rows, numbers=("value",))]
     if any(peer.checked == "memory" for peer in reported):
         lines += ["", FROM_MEMORY]

@@ -77,7 +77,7 @@ def rollouts(*variants: str) -> Draw:
                 panels.append(Panel(image, np.array(example["shares"]), title))
             path = directory / f"rollout_{name}.png"
             draw(panels, path)
-            drawn[f"what {name} attends to: rollout over all layers (Figure 6)"] = path
+            drawn[f"what `{name}` attends to: rollout over all layers (Figure 6)"] = path
         return drawn
 
     return draw_rollouts
@@ -92,11 +92,11 @@ def positions_and_filters(*variants: str) -> Draw:
         for name in _with_example(groups, variants, "similarity"):
             path = directory / f"positions_{name}.png"
             plots.position_similarity(np.array(groups[name][0].examples["similarity"]), path)
-            drawn[f"similarity of the positions of {name} (Figure 7)"] = path
+            drawn[f"similarity of the positions of `{name}` (Figure 7)"] = path
         for name in _with_example(groups, variants, "filters"):
             examples, path = groups[name][0].examples, directory / f"filters_{name}.png"
             plots.filters(np.array(examples["filters"]), np.array(examples["filter_shares"]), path)
-            drawn[f"principal filters of the patches of {name}, with their share of the variance (Figure 7)"] = path
+            drawn[f"principal filters of the patches of `{name}`, with their share of the variance (Figure 7)"] = path
         return drawn
 
     return draw_learned

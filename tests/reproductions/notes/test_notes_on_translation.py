@@ -91,7 +91,7 @@ def test_how_large_the_step_to_global_attention_is() -> None:
     assert max(of[name] for name in of if name.startswith("local-")) < of["dot"]
     assert of["concat"] == max(value for name, value in of.items() if name != "best")
     (before,) = (claim for claim in published_at("fcb4f2d2", "luong2015")["claims"] if claim["id"] == "unknown")
-    assert f"it was of `feed`: {before['effect']:+.2f}." in note
+    assert f"it was about `feed`: {before['effect']:+.2f}." in note
 
 
 def test_what_the_higher_learning_rate_gains() -> None:
@@ -115,8 +115,8 @@ def test_how_long_the_transformers_trained() -> None:
         for name in ("transformer", "rnnsearch")
     )
     note = papers.load("vaswani2017").notes[1]
-    assert f"with seed 3, both side by side: `transformer` {fast[2]}, `rnnsearch` {slow[2]}; with seeds 1 and 2" in note
-    assert f": {fast[0]} and {fast[1]}, {slow[0]} and {slow[1]}. `time`" in note
+    first, second, third = (f"{both[0]} and {both[1]} with seed" for both in zip(fast, slow, strict=True))
+    assert f"{first} 1, {second} 2 (beside other work), {third} 3 (side by side)." in note
     (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "time")
     assert claim["verdict"] == "inconclusive" and claim["measure"].endswith("at the minutes per epoch of seed 3")
 

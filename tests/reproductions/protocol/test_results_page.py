@@ -9,6 +9,7 @@ from pathlib import Path
 from reproductions.protocol.claims import Better
 from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.readings import Reading
+from reproductions.protocol.reported import linked
 from reproductions.protocol.results_page import NO_PARAMETERS
 from reproductions.protocol.waiting import waiting_claims
 from tests.reproductions.protocol.tabulated import CLAIM, CPU, REPORTED, cells, markdown, publish, result, row, three
@@ -68,11 +69,20 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     assert line in page
     assert "| a perceptron | nsmc | accuracy | 96.50 † | Someone (1969), Table 1 |" in page
     assert "| a committee (three members) | nsmc | accuracy | 99.00 † | Someone (1969), Table 1 |" in page
-    assert "| a re-implementation | nsmc | accuracy | 97.00 (secondary source) | its/repository |" in page
+    assert f"| a re-implementation | nsmc | accuracy | 97.00 (secondary source) | {linked('its/repository')} |" in page
     assert page.count("† from memory") == 1
     checked = replace(REPRODUCTION, reported=(replace(REPRODUCTION.reported[0], checked="text"),), variants=(
         replace(CPU.variant("curved"), beside=None),), claims=(), headline=("curved",), ensembles=())  # fmt: skip
     assert "†" not in markdown(result(*three("curved")), checked)
+
+
+def test_sources_are_links_where_their_place_is_known() -> None:
+    assert linked("Someone (2017), arXiv:1706.03762, Table 2") == (
+        "Someone (2017), [arXiv:1706.03762](https://arxiv.org/abs/1706.03762), Table 2"
+    )
+    assert linked("a.name/a_repository") == "[a.name/a_repository](https://github.com/a.name/a_repository)"
+    for source in ("Yang et al. (2016), NAACL", "a.page.kr/archives/4876", "scripts/of something"):
+        assert linked(source) == source
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
