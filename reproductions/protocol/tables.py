@@ -127,6 +127,9 @@ def row_of(result: Result, variant: str, column: Column) -> Row | None:
     return None
 
 
+_MANY, _LONG_NAME = 7, 16  # with more columns of numbers, longer names take two lines, so that 80 characters suffice
+
+
 def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
     """Two tables: the test results of each variant next to comparable numbers that others report, and the sources of
     these numbers with what differs."""
@@ -146,6 +149,8 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
         numbers.add_column(heading, min_width=longest, overflow="fold", justify="right")
     for line, *row in zip(lines, *(cells for _, cells in filled), strict=True):
         name = _marked(line).replace(" ", "\n", 1)  # a published result of another paper takes two lines
+        if len(filled) > _MANY and len(name) > _LONG_NAME:
+            name = "-\n".join(name.rsplit("-", 1))
         numbers.add_row(name, *row)
     differences = _table("Reported by whom, and what differs")
     for heading in ("variant", "reported by", "differs"):
