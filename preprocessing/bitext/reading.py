@@ -33,8 +33,8 @@ class Collection:
     ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many more may
     follow. ``member``: the name of the file in a zip archive, if it is in one. ``without``: what happens if an
     ``optional`` collection is missing. ``carriage_returns``: carriage returns are white space like any other, also at
-    the end of a line (web text has them). ``markup``: some of its files are SGML, and so the
-    rule says how SGML is read. Which file is SGML is decided by its name.
+    the end of a line (web text has them). ``markup``: some files may be SGML, so the rule says
+    how SGML is read; a file is SGML if its name says so.
     """
 
     part: str

@@ -61,7 +61,7 @@ class Result(RunResult["TextPipeline", Data]):
 
     def encode(self, texts: Iterable[str], *, processes: int | None = None, whole: bool = False) -> Split:
         """Encode new texts by the same steps and the same learned state, one row per text; the row of a blank text has
-        no tokens. ``whole``: with all tokens, also those that a limit of length cuts off.
+        no tokens. ``whole``: without the limit of length, if there is one.
 
         Raises ParameterError for a single text instead of a list."""
         new = Split.of(checked_list(texts))

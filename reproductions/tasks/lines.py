@@ -54,7 +54,7 @@ def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterato
 
 
 def too_long(numbers: list[int], tokens: int, limit: int, done: str, keeps: str = "first") -> str:
-    """Return a message about lines of which only some tokens are read.
+    """Return a message about lines of which not all tokens are read.
 
     Args:
         numbers: numbers of the lines, at least one.

@@ -201,7 +201,8 @@ def alignments(*variants: str) -> Draw:
 
 
 def alignments_next_to(first: str, second: str) -> Draw:
-    """Figures of the alignments of two variants, side by side for each sentence that both fit a figure with."""
+    """Figures of the alignments of two variants, side by side, for each sentence whose translations fit a
+    figure."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
