@@ -7,6 +7,7 @@ import fcntl
 import glob
 import os
 import re
+import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SHORTAGES = (errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # of the machine, which say nothing about a file
 
 
 @contextmanager
@@ -28,16 +30,15 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         UsageError: if the file cannot be written, for instance because the disk is full; no part of it is left.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
-        with part.open("wb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_SH)
+        with _created(part) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(path)
+            part.replace(path)  # before the lock is released: other processes remove parts that are not locked
     except OSError as error:
         # A write error names no file; an error while opening names this file or a folder above it.
         if error.filename is not None and Path(error.filename) not in (part, path, *path.parents):
@@ -49,11 +50,21 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             part.unlink()
 
 
+def _created(part: Path) -> BinaryIO:
+    """Create and lock a file, again if another process took it for an abandoned one before it was locked."""
+    while True:
+        stream = part.open("wb")
+        fcntl.flock(stream, fcntl.LOCK_SH)
+        if os.fstat(stream.fileno()).st_nlink:
+            return stream
+        stream.close()
+
+
 def _remove_abandoned(path: Path) -> None:
     """Remove the unfinished files that no process has locked."""
-    numbered = re.compile(re.escape(f".{path.name}.") + r"\d+\.part")  # not those of ``<name>.<more>``
+    own = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{8}\.part")  # not those of ``<name>.<more>``
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        if not numbered.fullmatch(part.name):
+        if not own.fullmatch(part.name):
             continue
         with suppress(OSError), part.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +96,8 @@ def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.nd
     """Read the arrays of a ``.npz`` file whose names start with ``prefix``, by their full names.
 
     Raises:
-        UsageError: if the file is missing, cannot be read or is damaged; the message ends with ``remedy``.
+        UsageError: if the file is missing, cannot be read or is damaged; the message ends with ``remedy``, unless
+            memory or file descriptors are short.
     """
     try:
         with path.open("rb") as stream:
@@ -102,4 +114,6 @@ def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.nd
         raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged bytes, none of them documented
         reason = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) in _SHORTAGES:
+            raise UsageError(f"{path}: cannot be read ({reason}); end other programs and try again") from None
         raise UsageError(f"{path}: damaged ({reason}); {remedy}") from None

@@ -42,7 +42,9 @@ _ALWAYS = {
     "DMLC_LOG_STACK_TRACE_DEPTH": "0",
 }
 
-_READ_BY_NUMPY = {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE"}  # by its OpenBLAS, when it is imported
+_OMP = "OMP_NUM_THREADS"
+_READ_BY_NUMPY = {_OMP, "OPENBLAS_CORETYPE"}  # by its OpenBLAS, when it is imported
+_BEFORE_OMP = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS")  # OpenBLAS prefers them to OMP_NUM_THREADS
 
 _MOST_THREADS = 1024
 
@@ -76,17 +78,19 @@ def environment(profile: str, threads: int | None = None) -> dict[str, str]:
 def configure(profile: str = "portable", threads: int | None = None) -> None:
     """Set the profile's variables in this process; must run before MXNet and NumPy are first imported.
 
-    Variables that only the other profile sets are removed; ``portable`` also removes all other variables of MXNet and
-    oneDNN.
+    Variables that only the other profile sets are removed, and those that give OpenBLAS another number of threads;
+    ``portable`` also removes all other variables of MXNet and oneDNN.
 
     Raises:
         UsageError: if MXNet or NumPy is already imported under other settings, which can no longer be changed.
     """
     variables = environment(profile, threads)
-    removed = {*_PORTABLE, *_FAST} - variables.keys()
+    own_threads = {name for name in _BEFORE_OMP if os.environ.get(name, variables[_OMP]) != variables[_OMP]}
+    removed = {*_PORTABLE, *_FAST} - variables.keys() | own_threads
     if profile == "portable":
         removed |= {name for name in os.environ if name.startswith(_REMOVED)} - variables.keys()
-    for module, read in {"mxnet": {*variables, *removed}, "numpy": _READ_BY_NUMPY & variables.keys()}.items():
+    by_numpy = _READ_BY_NUMPY & variables.keys() | own_threads
+    for module, read in {"mxnet": {*variables, *removed}, "numpy": by_numpy}.items():
         wrong = [name for name in sorted(read) if os.environ.get(name) != variables.get(name)]
         if wrong and module in sys.modules:
             raise UsageError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import math
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +38,7 @@ def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.
     """All arrays of a file, or those of ``names`` that it contains. Arrays of objects are refused, and so are arrays
     whose stated shape does not match their bytes, before memory is allocated for them.
 
-    Raises DamagedError for a damaged file, OSError for one that cannot be opened.
+    Raises DamagedError for a damaged file, OSError for one that cannot be opened or does not fit into memory.
     """
     with path.open("rb") as stream:
         try:
@@ -44,6 +46,8 @@ def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.
                 members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
                 wanted = members if names is None else [name for name in names if name in members]
                 return {name: _read(archive, members[name]) for name in wanted}
+        except MemoryError as error:
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), str(path)) from error
         # zipfile, zlib and NumPy raise a dozen types of exceptions for damaged bytes, none of them documented.
         except Exception as error:
             raise DamagedError(" ".join(str(error).split()) or type(error).__name__) from error

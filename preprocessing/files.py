@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,12 +35,11 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with _named(path, part):
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(path)
-            with part.open("wb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_SH)
+            with os.fdopen(_locked_part(part, Path.touch, os.O_WRONLY), "wb") as stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            part.replace(path)
+                part.replace(path)  # before the lock is released: other processes remove parts that are not locked
     finally:
         with suppress(OSError):
             part.unlink()
@@ -57,15 +57,14 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target == Path.cwd():
         raise InputError(path, "is the current folder, which cannot be replaced", remedy="name a new folder")
-    part, replaced = _part(target), target.with_name(f".{target.name}.{os.getpid()}.replaced.part")
+    part = _part(target)
+    replaced = part.with_suffix(".replaced.part")
     lock = -1
     try:
         with _named(path, part):
             target.parent.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(target)
-            part.mkdir()
-            lock = os.open(part, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_SH)
+            lock = _locked_part(part, Path.mkdir, os.O_RDONLY)
             yield part
             _flush(part)
             with _set_aside(target, replaced):
@@ -129,7 +128,20 @@ def locked(lock: Path, waiting: Callable[[str], None]) -> Iterator[None]:
 
 
 def _part(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def _locked_part(part: Path, create: Callable[[Path], None], flags: int) -> int:
+    """Create and lock a file or folder, again if another process took it for an abandoned one before it was locked.
+    Return its descriptor, opened with these flags."""
+    while True:
+        create(part)
+        with suppress(FileNotFoundError):
+            descriptor = os.open(part, flags)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+            os.close(descriptor)
 
 
 @contextmanager
@@ -169,9 +181,9 @@ def _remove_abandoned(path: Path) -> None:
 
 def _unlocked(path: Path, parts: str) -> Iterator[Path]:
     """The files and folders next to a path, named after it, that no process has locked; each is locked meanwhile."""
-    numbered = re.compile(re.escape(f".{path.name}.") + r"\d+(\.replaced)?\.part")  # not those of ``<name>.<more>``
+    own = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{8}(\.replaced)?\.part")  # not those of ``<name>.<more>``
     for part in sorted(path.parent.glob(f".{glob.escape(path.name)}.{parts}")):
-        if not numbered.fullmatch(part.name):
+        if not own.fullmatch(part.name):
             continue
         with suppress(OSError):
             lock = os.open(part, os.O_RDONLY)

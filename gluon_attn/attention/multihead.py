@@ -37,12 +37,17 @@ class HeadProjections(HybridBlock):
         bias: whether to add a bias; then no projection may be narrower than ``width``.
 
     Call: x (..., in_units) -> (..., heads * projections * width); head by head, all projections in order.
+
+    Raises:
+        UsageError: if there is a bias and a narrower projection.
     """
 
     def __init__(
         self, heads: int, width: int, in_units: int, widths: dict[str, int], bias: bool = False, **parameters: Any
     ) -> None:
         super().__init__(**parameters)
+        if bias and min(widths.values()) < width:
+            raise UsageError(f"projections narrower than {width} units have no biases; choose {width} or no biases")
         self._heads, self._width, self._in_units, self._widths = heads, width, in_units, widths
         with self.name_scope():
             for name, own in widths.items():

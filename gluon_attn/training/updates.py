@@ -15,8 +15,11 @@ from mxnet.gluon import Parameter, Trainer
 
 from gluon_attn.errors import UsageError
 
-# MXNet's Nadam accumulates its momentum schedule in a private attribute.
-_NOT_RESUMABLE = ("nadam",)
+_UNSUITABLE = {
+    "nadam": "cannot be resumed from a checkpoint",  # its momentum schedule is a private attribute
+    "test": "cannot be resumed from a checkpoint",  # its state is the parameter itself
+    "groupadagrad": "does not update vectors such as biases",
+}
 
 
 class Updates:
@@ -33,7 +36,8 @@ class Updates:
         arguments: arguments of the optimizer; the others have MXNet's defaults.
 
     Raises:
-        UsageError: if the optimizer is unknown, has no such argument, or has state that a checkpoint cannot hold.
+        UsageError: if the optimizer is unknown, has no such argument, or has state that a checkpoint cannot hold, or
+            does not update every parameter.
     """
 
     def __init__(
@@ -45,10 +49,10 @@ class Updates:
         kvstore: str | None = "device",
         arguments: Mapping[str, float] | None = None,
     ) -> None:
-        if optimizer in _NOT_RESUMABLE:
-            raise UsageError(f"optimizer {optimizer} cannot be resumed from a checkpoint; choose adam or another")
+        if optimizer in _UNSUITABLE:
+            raise UsageError(f"optimizer {optimizer} {_UNSUITABLE[optimizer]}; choose adam or another")
         if optimizer not in mx.optimizer.Optimizer.opt_registry:
-            known = ", ".join(sorted(mx.optimizer.Optimizer.opt_registry))
+            known = ", ".join(sorted(mx.optimizer.Optimizer.opt_registry.keys() - _UNSUITABLE.keys()))
             raise UsageError(f"optimizer {optimizer!r} is unknown; choose one of {known}")
         self._clip_norm = clip_norm
         self._parameters = list(parameters)

@@ -45,7 +45,10 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         intact = hashlib.sha256(text).digest() == sha256 and digest(arrays) == description["state"]
     except FileNotFoundError:
         raise InputError(path, "is missing", remedy=_REMEDY) from None
-    except (OSError, ValueError, KeyError, DamagedError) as error:
+    except OSError as error:
+        remedy = "make it readable, or end other programs, and try again"
+        raise InputError(path, f"cannot be read ({error.strerror or error})", remedy=remedy) from error
+    except (ValueError, KeyError, DamagedError) as error:
         raise InputError(path, f"damaged ({error})", remedy=_REMEDY) from error
     if not intact:
         raise InputError(path, "damaged (its contents do not have their SHA-256)", remedy=_REMEDY)

@@ -17,7 +17,7 @@ from typing import Any
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import models, papers
-from reproductions.protocol.loading import declared, load_directory
+from reproductions.protocol.loading import declared, load_directory, training_in
 from reproductions.protocol.runs import SAMPLE, TRAINING
 from reproductions.protocol.task import Task, TrainedModel, Variant
 
@@ -111,6 +111,7 @@ class Networks:
     def __init__(self, described: Sequence[tuple[Network, str, Path]]) -> None:
         self.offered = [network for network, _, _ in described]
         self._directories = {network.id: (paper, directory) for network, paper, directory in described}
+        self._sha256 = {network.id: network.parameters_sha256 for network in self.offered}
         self._loaded: OrderedDict[str, TrainedModel[Any, Any]] = OrderedDict()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="networks")
         self._queue = BoundedSemaphore(WAITING)
@@ -119,7 +120,8 @@ class Networks:
         """The attention of a network over a text, as JSON values.
 
         Raises:
-            UsageError: if there is no such network, if it is damaged, or if the text cannot be read.
+            UsageError: if there is no such network, if it is damaged or was trained again, or if the text cannot be
+                read.
             InputError: if its preprocessing is damaged.
             Busy: if too many requests are waiting already.
         """
@@ -133,8 +135,12 @@ class Networks:
             self._queue.release()
 
     def _attention(self, id: str, text: str, beam: int | None) -> dict[str, Any]:
+        paper, directory = self._directories[id]
+        if training_in(directory)["parameters_sha256"] != self._sha256[id]:
+            self._loaded.pop(id, None)
+            raise UsageError(f"{directory}: this network was trained again; start the explorer again")
         if id not in self._loaded:
-            self._loaded[id] = load_directory(*self._directories[id])
+            self._loaded[id] = load_directory(paper, directory)
             while len(self._loaded) > LOADED:
                 self._loaded.popitem(last=False)
         self._loaded.move_to_end(id)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ DIGITS = 4
 """Decimal places of a weight in JSON; a page shows per cent with at most two."""
 LARGEST_MATRIX = 60
 """Maximum number of tokens along one side of a matrix on a page."""
+_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -122,16 +125,20 @@ class AttentionView:
 
 
 def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
-    """For each token, whether no space separates it from the previous one in the text; false for a token that is not a
-    piece of the text, for example after normalisation."""
-    joined, start = [], 0
+    """For each token, whether no space separates it from the previous one in the text, whatever their case; false for a
+    token that is not the next piece of the text, for example after normalisation."""
+    joined, start, missed = [], 0, 0
     for token in tokens:
-        gap = len(text[start:]) - len(text[start:].lstrip())
-        is_piece = text.startswith(token, start + gap)
-        joined.append(is_piece and start > 0 and not gap)
-        if is_piece:
-            start += gap + len(token)
-        elif (position := text.find(token, start)) >= 0:
+        # Each token that was not found may stand for a word, and a token may leave the rest of its word out. A piece is
+        # looked for no further than that: the same token may occur again much later.
+        words = list(islice(_WORD.finditer(text, start), missed + 2))
+        position = words[0].start() if words else len(text)
+        is_piece = text[position : position + len(token)].lower() == token.lower()
+        joined.append(is_piece and 0 < start == position)
+        if not is_piece:
+            position = text.find(token, start, words[-1].end()) if words else -1
+        missed = missed + 1 if position < 0 else 0
+        if position >= 0:
             start = position + len(token)
     return joined
 

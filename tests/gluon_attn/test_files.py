@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import resource
@@ -11,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -52,19 +54,50 @@ def test_an_exception_leaves_the_previous_file_and_nothing_else(tmp_path: Path) 
 
 
 def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
-    abandoned, written, other = (tmp_path / f".{name}.part" for name in ("file.1", "file.2", "file2.1"))
-    longer = tmp_path / ".file.csv.1.part"
+    names = ("file.00000001", "file.00000002", "file2.00000001", "file.csv.00000001")
+    abandoned, written, other, longer = (tmp_path / f".{name}.part" for name in names)
+    download = tmp_path / ".file.0123456789ab.part"
     abandoned.write_bytes(b"half")
-    for one in (other, longer):
+    for one in (other, longer, download):
         one.write_bytes(b"of another file")
     with written.open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_SH)
         write_text(tmp_path / "file", "whole")
-    assert sorted(os.listdir(tmp_path)) == [".file.2.part", ".file.csv.1.part", ".file2.1.part", "file"]
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        one.name for one in (written, other, longer, download, tmp_path / "file")
+    )
+
+
+def test_processes_that_write_the_same_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gluon_attn.files import write_text\n"
+        "for _ in range(300): write_text(Path(sys.argv[1]), sys.argv[2] * 10_000)\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "file"), text]) for text in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert (tmp_path / "file").read_text() in ("a" * 10_000, "b" * 10_000) and os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_that_another_process_removes_before_it_is_locked_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, removed = fcntl.flock, []
+
+    def late(stream: BinaryIO, operation: int) -> None:
+        if not removed:
+            removed.extend(tmp_path.glob(".file.*.part"))
+            removed[0].unlink()
+        lock(stream, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write_text(tmp_path / "file", "whole")
+    assert (tmp_path / "file").read_text() == "whole" and len(removed) == 1
 
 
 def test_a_name_is_no_pattern_when_abandoned_files_are_removed(tmp_path: Path) -> None:
-    own, other = tmp_path / ".a[1].7.part", tmp_path / ".a1.7.part"
+    own, other = tmp_path / ".a[1].00000007.part", tmp_path / ".a1.00000007.part"
     for part in (own, other):
         part.write_bytes(b"half")
     write_text(tmp_path / "a[1]", "whole")
@@ -152,6 +185,21 @@ def refusal(path: Path) -> str:
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert "cannot be read (No such file" in refusal(tmp_path / "missing.npz")
     assert "cannot be read (Is a directory" in refusal(tmp_path)
+
+
+def test_a_shortage_is_not_reported_as_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is told to replace an intact checkpoint loses a training."""
+    write_arrays(tmp_path / "arrays.npz", ARRAYS)
+    shortages = (MemoryError("Unable to allocate 229. MiB"), OSError(errno.EMFILE, "Too many open files"))
+    for error in shortages:
+
+        def fail(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(np, "load", fail)
+        with pytest.raises(UsageError, match=r"cannot be read \(.*\); end other programs and try again$") as refused:
+            read_arrays(tmp_path / "arrays.npz", remedy=REMEDY)
+        assert REMEDY not in str(refused.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x80\x04N.", b"\x93NUMPY\x01\x00", b"PK\x03\x04 and no more"])

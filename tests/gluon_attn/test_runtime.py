@@ -122,6 +122,20 @@ def test_configure_after_an_import_under_another_number_of_threads_is_refused(mo
     assert answer == f"{module} {reason}; start a new process\n"
 
 
+@pytest.mark.parametrize("name", ["OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS"])
+def test_openblas_has_no_other_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {name: "2", "OMP_NUM_THREADS": "1"}
+    monkeypatch.setattr(os, "environ", settings)
+    with pytest.raises(UsageError, match=f"imported before the portable profile could set .*{name}"):
+        runtime.configure("portable")  # NumPy is imported
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name not in IMPORTED})
+    runtime.configure("portable")
+    assert settings == runtime.environment("portable")
+    settings[name] = "1"
+    runtime.configure("portable")
+    assert settings == {**runtime.environment("portable"), name: "1"}, "the same number does no harm"
+
+
 OTHERS = ("MXNET_USE_MKLDNN_RNN", "MXNET_ENGINE_TYPE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA")
 
 

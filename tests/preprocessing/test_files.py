@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_the_current_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
-    abandoned = [tmp_path / ".out.1.part", tmp_path / ".file.1.part"]
+    abandoned = [tmp_path / ".out.00000001.part", tmp_path / ".file.00000001.part"]
     abandoned[0].mkdir()
     (abandoned[0] / "train.npz").write_bytes(b"half")
     abandoned[1].write_bytes(b"half")
@@ -98,6 +99,45 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
         )
         assert str(first) in again.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
+
+
+def write_whole_file(path: Path) -> None:
+    write_text(path, "whole")
+
+
+def write_whole_folder(path: Path) -> None:
+    with atomic_directory(path):
+        pass
+
+
+@pytest.mark.parametrize("write", [write_whole_file, write_whole_folder])
+def test_a_part_that_another_process_removes_before_it_is_locked_is_created_again(
+    write: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, removed = fcntl.flock, []
+
+    def late(descriptor: int, operation: int) -> None:
+        if not removed:
+            removed.extend(tmp_path.glob(".out.*.part"))
+            removed[0].rmdir() if removed[0].is_dir() else removed[0].unlink()
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"] and len(removed) == 1
+
+
+def test_processes_that_write_the_same_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from preprocessing.files import write_text\n"
+        "for _ in range(300): write_text(Path(sys.argv[1]), sys.argv[2] * 10_000)\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "file"), text]) for text in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert (tmp_path / "file").read_text() in ("a" * 10_000, "b" * 10_000)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 KILLED_BETWEEN = """
@@ -134,7 +174,7 @@ def test_a_directory_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: 
 
 
 def test_what_another_process_has_just_removed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".file.1.part").touch()
+    (tmp_path / ".file.00000001.part").touch()
 
     def gone(path: Path, **_: object) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
@@ -147,7 +187,7 @@ def test_what_another_process_has_just_removed_is_no_error(tmp_path: Path, monke
 
 def test_what_a_killed_process_left_of_another_result_is_not_touched(tmp_path: Path) -> None:
     """``out.v2`` was being replaced: its earlier files are nowhere else."""
-    other = tmp_path / ".out.v2.123.replaced.part"
+    other = tmp_path / ".out.v2.00000123.replaced.part"
     other.mkdir()
     (other / "ids").touch()
     with atomic_directory(tmp_path / "out") as folder:

@@ -38,11 +38,12 @@ class Shards:
             write_arrays(stream, {**arrays, _NOTES: np.frombuffer(text, np.uint8)})
 
     def load(self, name: str, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """All arrays, or those of ``columns``. Raises InputError for a damaged or missing file."""
+        """All arrays, or those of ``columns``. Raises InputError for a damaged or missing file, OSError for one that
+        cannot be read now, for instance because memory is short."""
         path = self._path(name)
         try:
             arrays = read_arrays(path) if columns is None else read_arrays(path, columns)
-        except (OSError, DamagedError) as error:
+        except (FileNotFoundError, DamagedError) as error:
             raise InputError(path, f"damaged shard ({error})", remedy=_REMEDY) from error
         if missing := set(columns or ()) - set(arrays):
             raise InputError(path, f"damaged shard (no array {sorted(missing)[0]})", remedy=_REMEDY)
@@ -113,7 +114,8 @@ def digest_of_files(paths: Mapping[str, Path]) -> str:
 
 
 def mapped(path: Path) -> np.ndarray:
-    """An array on disk, mapped into memory. Raises InputError for a damaged or missing file."""
+    """An array on disk, mapped into memory. Raises InputError for a damaged or missing file, OSError for one that
+    cannot be mapped now, for instance because memory is short."""
     try:
         with path.open("rb") as stream:
             if np.lib.format.read_magic(stream) != (2, 0):
@@ -126,7 +128,7 @@ def mapped(path: Path) -> np.ndarray:
             return np.empty(0, dtype)
         array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
         return array
-    except (OSError, ValueError, IndexError) as error:
+    except (FileNotFoundError, ValueError, IndexError) as error:
         raise InputError(path, f"damaged shard ({error})", remedy=_REMEDY) from error
 
 

@@ -10,7 +10,7 @@ from gluonnlp.model import DotProductAttentionCell, MultiHeadAttentionCell
 from hypothesis import given, settings, strategies as st
 from mxnet import nd
 
-from gluon_attn.attention.multihead import CrossAttention, SelfAttention
+from gluon_attn.attention.multihead import CrossAttention, HeadProjections, SelfAttention
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_arrays
 from tests.gluon_attn.support import array, initialize, normal, softmax
@@ -167,6 +167,8 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         SelfAttention(12, 3, 5)
     with pytest.raises(UsageError, match="keys of 2 units have no biases here; choose 4 units or no biases"):
         SelfAttention(12, 3, 2, bias=True)
+    with pytest.raises(UsageError, match="projections narrower than 4 units have no biases; choose 4"):
+        HeadProjections(3, 4, 12, {"key": 2, "value": 4}, bias=True)
     with pytest.raises(UsageError, match="12 units cannot be divided among 0 heads"):
         SelfAttention(12, 0)
 

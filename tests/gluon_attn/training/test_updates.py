@@ -196,8 +196,13 @@ def test_an_unknown_optimizer_and_one_that_cannot_be_resumed_are_refused() -> No
     parameters = trained(network())
     with pytest.raises(UsageError, match=r"optimizer 'adamm' is unknown; choose one of .*adam"):
         Updates(parameters, "adamm")
-    with pytest.raises(UsageError, match="nadam cannot be resumed"):
-        Updates(parameters, "nadam")
+    for optimizer, reason in {
+        "nadam": "cannot be resumed",
+        "test": "cannot be resumed",
+        "groupadagrad": "does not update vectors",
+    }.items():
+        with pytest.raises(UsageError, match=f"^optimizer {optimizer} {reason}"):
+            Updates(parameters, optimizer)
     with pytest.raises(UsageError, match="optimizer sgd does not take beta2"):
         Updates(parameters, "sgd", arguments={"beta2": 0.98})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -137,6 +138,22 @@ def test_a_damaged_result_is_computed_again(corpus: CorpusFiles, caplog: pytest.
     assert "does not have its digest" in caplog.text and first.digest == second.digest
     path.write_bytes(content[:-3])
     assert run(corpus, bounded=True, cache=True).digest == first.digest and "damaged shard" in caplog.text
+
+
+def test_a_result_that_does_not_fit_into_memory_now_is_not_deleted(
+    corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run(corpus, bounded=True, cache=True).digest
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "load", full)
+        with pytest.raises(OSError, match="Cannot allocate memory"):
+            run(corpus, bounded=True, cache=True)
+    monkeypatch.setattr(f"{BOUNDED}.run.BoundedRun.compute", _stop)
+    assert run(corpus, bounded=True, cache=True).digest == expected
 
 
 def test_a_damaged_shard_is_named(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from reproductions.explorer import networks
 from reproductions.explorer.networks import WAITING, Busy, find_networks
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
+from reproductions.protocol.runs import TRAINING
 
 NAVER = "naver_self_attention"
 INCLUDED = included_models(NAVER)["as-written"]
@@ -131,6 +132,18 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
     for _ in range(2 * WAITING):  # each leaves the queue again, refused or not
         with pytest.raises(UsageError, match="no token"):
             offered.attention(ID, "")
+
+
+def test_a_network_that_was_trained_again_is_not_shown_as_the_earlier_one(tmp_path: Path) -> None:
+    directory = copy_to(tmp_path)
+    offered = find_networks(tmp_path, NAVER)
+    (id,) = [network.id for network in offered.offered if network.group == "runs"]
+    assert offered.attention(id, "정말 재미있는 영화")
+    training = json.loads((directory / TRAINING).read_text(encoding="utf-8"))
+    changed = json.dumps(training | {"parameters_sha256": "0" * 64})
+    (directory / TRAINING).write_text(changed, encoding="utf-8")
+    with pytest.raises(UsageError, match="was trained again; start the explorer again"):
+        offered.attention(id, "정말 재미있는 영화")
 
 
 def test_more_than_a_few_requests_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

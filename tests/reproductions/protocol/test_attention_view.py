@@ -43,7 +43,12 @@ def check(view: AttentionView) -> None:
     [
         ("재미있는 영화", ["재미있", "는", "영화"], [False, True, False]),
         ("  a  b", ["a", "b"], [False, False]),
-        ("Don't", ["do", "n't"], [False, False]),
+        ("Don't", ["do", "n't"], [False, True]),
+        ("The plot, the end.", ["the", "plot", ",", "the", "end", "."], [False, False, True, False, False, True]),
+        ("A plot, an end, a b", ["<unk>", "plot", ",", "<unk>", "end", ","], [False, False, True, False, False, True]),
+        ("ㅋㅋㅋㅋ 영화가 ㅋㅋ", ["ㅋㅋ", "영화", "가", "ㅋㅋ"], [False, False, True, False]),
+        ("한 편의 시, 한", ["<unk>", "시", ",", "한"], [False, False, True, False]),
+        ("<br> 한 편의 시, 한", ["하나", "한", "편"], [False, False, False]),
         ("", [], []),
     ],
 )
