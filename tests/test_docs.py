@@ -155,7 +155,11 @@ def test_the_examples_of_preprocessing_run(tmp_path: Path, monkeypatch: pytest.M
     answer = gluon_attn("preprocess", "naver", "--out", "DIR")
     assert answer.code == 0, answer.err
     examples = CODE.findall((ROOT / "docs" / "preprocessing.md").read_text(encoding="utf-8"))
-    assert len(examples) == 6
+    assert len(examples) == 7
+    (tmp_path / "reviews").mkdir()
+    for part in ("train", "test"):
+        rows = "".join(f"{row}\t{part}의 {row}번째 글\t{('긍정', '부정')[row % 2]}\n" for row in range(60))
+        (tmp_path / "reviews" / f"{part}.tsv").write_text(f"id\tdocument\tlabel\n{rows}", encoding="utf-8")
     for example in examples:
         exec(example, {})
 
@@ -164,10 +168,19 @@ def test_the_example_for_tables_from_spreadsheets_runs(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     rows = '번호,리뷰,감성\r\n7,"""정말"" 좋은\r\n\t영화, 최고",긍정\r\n8,별로,부정\r\n'
     Path("reviews.csv").write_bytes(rows.encode("cp949"))
-    (example,) = CODE.findall((ROOT / "docs" / "own_data.md").read_text(encoding="utf-8"))
+    example, _ = CODE.findall((ROOT / "docs" / "own_data.md").read_text(encoding="utf-8"))
     exec(example, {})
     table = read_table(Path("train.tsv"))
     assert table.texts == ['"정말" 좋은 영화, 최고', "별로"] and table.labels == ["긍정", "부정"]
+
+
+def test_the_example_of_a_network_in_python_answers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    _, example = CODE.findall((ROOT / "docs" / "own_data.md").read_text(encoding="utf-8"))
+    exec(example, {})
+    assert json.loads(capsys.readouterr().out)["label"] == "positive"
 
 
 def test_the_readme_is_short() -> None:

@@ -70,11 +70,11 @@ def decoded(path: str | PathLike[str], raw: bytes, *, first: int = 1) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + raw.count(b"\n", 0, error.start)
-        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason}){_looks_like(raw)}"
+        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason}){looks_like(raw)}"
         raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
 
 
-def _looks_like(raw: bytes) -> str:
+def looks_like(raw: bytes) -> str:
     """A guess at the encoding of a file that is not UTF-8, to add to an error."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "; it looks like UTF-16, as Excel writes Unicode text"

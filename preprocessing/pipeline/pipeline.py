@@ -57,7 +57,7 @@ class RunResult(Generic[PipelineT, DataT]):
         warnings: list[str] = self.card["facts"].get(WARNINGS, [])
         return warnings
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write what the steps learned, without rows. From this file, :meth:`Pipeline.load` restores a result that can
         encode new rows without the corpus.
 
@@ -72,7 +72,7 @@ class RunResult(Generic[PipelineT, DataT]):
             "corpus": {"name": corpus["name"], "files": files},
             "digest": self.digest,
         }
-        saved.write(path, self.data.without_rows().to_arrays(), description)
+        saved.write(Path(path), self.data.without_rows().to_arrays(), description)
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,14 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         # The licence and the names of equal files may differ from those of the run that is stored.
         return self.result(self.restored(arrays), card | {"corpus": cards.corpus_of(files)}, card["digest"])
 
-    def load(self, path: Path) -> ResultT:
+    def load(self, path: Path | str) -> ResultT:
         """The result that :meth:`RunResult.save` wrote: no rows, but the learned state, and the digest of the data that
         it was learned from.
 
         Raises:
             InputError: the file is missing or damaged, or was written by other steps or versions of them.
         """
+        path = Path(path)
         arrays, description = saved.read(path)
         steps = json.loads(json.dumps(self.describe()))
         if (description["pipeline"], description["steps"]) != (self.name, steps):

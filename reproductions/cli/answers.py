@@ -17,7 +17,7 @@ import typer
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, check_alone, load_network, tell_which
-from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads, check_output
+from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads, checked_output
 
 Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
 Output = Annotated[
@@ -50,7 +50,8 @@ def predict(
         bool,
         typer.Option(
             "--weights",
-            help="Print each token with its attention weight. Weights may sum to less than 1: the rest is on padding.",
+            help="Print each token with its attention weight, the mean over the queries or hops. Weights may sum to "
+            "less than 1: the rest is on padding.",
         ),
     ] = False,
 ) -> None:
@@ -148,9 +149,9 @@ def _answer(
     runtime.configure(network.profile, network.threads)
     from reproductions.protocol.task import AnswerOptions
 
-    check_output(output, "a file for the answers")
     if input is not None and output is not None and input.exists() and output.exists() and output.samefile(input):
         raise UsageError(f"{output}: is also the input; name another file for the answers")
+    output = checked_output(output, "a file for the answers")
     with _lines(input) as stream:
         trained = load_network(command, network)
         interactive = input is None and sys.stdin.isatty()

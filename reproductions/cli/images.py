@@ -19,7 +19,7 @@ from preprocessing.errors import InputError
 from preprocessing.files import printable
 from reproductions.cli.answers import Json
 from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
-from reproductions.cli.options import PresetName, Profile, Runs, Threads, check_output
+from reproductions.cli.options import PresetName, Profile, Runs, Threads, checked_output
 from reproductions.protocol.processes import print_refusal
 
 Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
@@ -109,7 +109,7 @@ def classify(
     from reproductions.protocol.task import AnswerOptions
     from reproductions.tasks.image_classification.answers import answer_image, draw_attention, require_attention
 
-    check_output(attention, "a PNG file")
+    attention = checked_output(attention, "a PNG file")
     if attention is not None and attention.suffix.lower() != ".png":
         raise UsageError(f"{attention}: the picture is a PNG; name a file that ends in .png")
     if attention is not None and attention.resolve() in [path.resolve() for path in images]:

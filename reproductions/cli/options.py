@@ -14,15 +14,20 @@ WIDE = 400
 """Width in columns that no table exceeds."""
 
 
-def check_output(path: Path | None, what: str) -> None:
-    """Refuse an output file that exists but is not a regular file: to replace it would, for root, replace a device.
+def checked_output(path: Path | None, what: str) -> Path | None:
+    """Return the file to write, for a link the one that it points to. One that exists but is not a regular file is
+    refused: to replace it would, for root, replace a device. So are links to open files, such as ``/dev/stdout``.
 
     Raises:
-        UsageError: if it is a folder, a device or a pipe.
+        UsageError: if it is a folder, a device, a pipe, or a link below ``/dev`` or ``/proc``.
     """
-    if path is not None and path.exists() and not path.is_file():
+    if path is None:
+        return None
+    is_open_file = path.is_symlink() and path.absolute().parts[1] in ("dev", "proc")
+    if is_open_file or (path.exists() and not path.is_file()):
         kind = "is a directory" if path.is_dir() else "is not a regular file"
         raise UsageError(f"{path}: {kind}; name {what}")
+    return path.resolve() if path.is_symlink() else path
 
 
 def _folder(text: str) -> Path:

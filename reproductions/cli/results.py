@@ -58,11 +58,16 @@ def list_papers(
             names, missing = published.get(variant.name, []), _missing(preset, variant.name, published)
             trained = ""
             if names:
-                time = f"; {minutes[variant.name]:.0f} minutes each" if minutes.get(variant.name, 0) >= 1 else ""
+                time = f"; {_minutes(minutes[variant.name])} each" if variant.name in minutes else ""
                 trained = f" [results of {_seeds(names)}{f', not of {_seeds(missing)}' * bool(missing)}{time}]"
             headline = " [headline]" if variant.name in preset.headline else ""
             network = " [network included]" if preset.name == "cpu" and variant.name in included else ""
             print(f"    {variant.name}: {variant.title}{headline}{trained}{network}")
+
+
+def _minutes(minutes: float) -> str:
+    whole = round(minutes)
+    return f"{whole} minute{'s' * (whole > 1)}" if whole else "less than a minute"
 
 
 def _seeds(seeds: Sequence[str]) -> str:

@@ -112,8 +112,10 @@ class Preset:
                     differs=ensemble.differs,
                 )
         names = ", ".join(variant.name for variant in self.variants)
-        where = f" on {self.own.files.name}" if self.own else ""
-        raise UsageError(f"variant {name!r} is unknown in preset {self.name}{where}; choose from {names}")
+        what = f"is unknown in preset {self.name}"
+        if self.own:
+            what = f"cannot be trained on {self.own.files.name}, or {what}"
+        raise UsageError(f"variant {name!r} {what}; choose from {names}")
 
     def refuse_ensembles(self, names: Sequence[str]) -> None:
         """Check that no name is that of an ensemble, which is not trained itself and is not one network.

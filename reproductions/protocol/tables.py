@@ -70,6 +70,8 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
             continue
         of_corpus: dict[tuple[str, str], list[Line]] = {}
         published, theirs = papers.load(paper).preset(preset.name), Result.read(path)
+        if published.on_sample != preset.on_sample:  # results on a corpus say nothing next to those on the sample
+            continue
         _check_variants(path, theirs, published)
         for line in lines_of(published, theirs, reproduction.table_columns):
             key = (_corpus(published, line), line.row.metric)

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from gluon_attn.errors import UsageError
+from preprocessing.corpora.reading import looks_like
 from preprocessing.text.own_texts import DECOMPOSED
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.task import AnswerOptions
@@ -29,7 +30,8 @@ def lines(stream: BinaryIO, source: str = "standard input") -> Iterator[Line]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
-            raise UsageError(f"{source}, line {number}: not UTF-8 ({error.reason}); convert the text first") from None
+            reason = f"not UTF-8 ({error.reason}){looks_like(line)}"
+            raise UsageError(f"{source}, line {number}: {reason}; convert the text first") from None
 
 
 def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterator[list[Line]]:
@@ -67,12 +69,20 @@ def too_long(numbers: list[int], tokens: int, limit: int, done: str, keeps: str 
 
 
 def name_unknown(lines: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:
-    """Report on standard error the lines without a token that is in the vocabulary; ``sequences`` are their ids."""
-    unknown = [line for line, ids in zip(lines, sequences, strict=True) if (ids == UNKNOWN_ID).all()]
-    if numbers := [number for number, _ in unknown]:
-        decomposed = any(DECOMPOSED.search(text) for _, text in unknown)
-        remedy = "; convert decomposed Hangul (NFD) to NFC" if decomposed else ""
-        print(f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}{remedy}", file=sys.stderr)
+    """Report on standard error the lines without a token that is in the vocabulary, and those of decomposed Hangul with
+    tokens that are not; ``sequences`` are the ids of the lines."""
+    unknown, decomposed = [], []
+    for (number, text), ids in zip(lines, sequences, strict=True):
+        if (ids == UNKNOWN_ID).any() and DECOMPOSED.search(text):
+            decomposed.append(number)
+        elif (ids == UNKNOWN_ID).all():
+            unknown.append(number)
+    for numbers, what, remedy in (
+        (unknown, "no token is in the vocabulary", ""),
+        (decomposed, "tokens are not in the vocabulary", "; convert decomposed Hangul (NFD) to NFC"),
+    ):
+        if numbers:
+            print(f"line {numbers[0]}: {what}{_more(numbers)}{remedy}", file=sys.stderr)
 
 
 def _more(numbers: list[int]) -> str:

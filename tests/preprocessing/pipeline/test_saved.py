@@ -18,7 +18,7 @@ TEXTS = ["정말 재미있는 영화", "", "zebra zebra"]
 def file(tmp_path: Path) -> Path:
     """The state of a pipeline of reviews."""
     path = tmp_path / "preprocessing.npz"
-    naver.prepare("sample", tokenizer="mecab", min_freq=1).save(path)
+    naver.prepare("sample", tokenizer="mecab", min_freq=1).save(str(path))
     return path
 
 

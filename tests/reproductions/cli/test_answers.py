@@ -68,6 +68,8 @@ def test_a_line_that_is_not_utf8_leaves_no_output_file(tmp_path: Path) -> None:
     refusal = gluon_attn(*PREDICT, "--input", "questions.txt", "--output", "answers.txt").refusal
     assert refusal.startswith("questions.txt, line 2: not UTF-8")
     assert [path.name for path in tmp_path.iterdir()] == ["questions.txt"]
+    (tmp_path / "questions.txt").write_bytes("좋은 영화\n".encode("cp949"))
+    assert "it looks like CP949 (EUC-KR)" in gluon_attn(*PREDICT, "--input", "questions.txt").refusal
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,19 @@ def test_a_pipe_is_not_replaced_by_the_answers(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "is not a regular file; name a file for the answers" in gluon_attn(*PREDICT, "--output", "pipe").refusal
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_to_an_open_file_is_not_replaced_by_the_answers() -> None:
+    refusal = gluon_attn(*PREDICT, "--output", "/dev/stdout").refusal
+    assert refusal == "/dev/stdout: is not a regular file; name a file for the answers"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_the_answers_are_in_the_file_that_a_link_points_to(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.txt").symlink_to("answers.txt")
+    gluon_attn(*PREDICT, "--input", questions, "--output", "link.txt")
+    lines = (tmp_path / "answers.txt").read_text(encoding="utf-8").splitlines()
+    assert (tmp_path / "link.txt").is_symlink() and len(lines) == len(TEXTS)
 
 
 def test_a_closed_standard_input_is_refused() -> None:

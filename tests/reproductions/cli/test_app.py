@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from gluon_attn import __version__
+from reproductions.cli.results import _minutes
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
 from reproductions.protocol.results import Result
@@ -109,6 +110,7 @@ def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
     }
     minutes = round(seconds / 60)
     assert f"    encdec: RNN encoder-decoder [results of seeds 1, 2; {minutes} minutes each]\n" in answer.out
+    assert [_minutes(each) for each in (0.2, 0.8, 1.4, 1.6)] == ["less than a minute", *["1 minute"] * 2, "2 minutes"]
     assert "preset paper: corpus wmt14 en-fr, seeds 1, no results yet\n    encdec: RNN encoder-decoder\n" in answer.out
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
 

@@ -91,7 +91,8 @@ def test_a_variant_that_cannot_read_them_is_unknown(tmp_path: Path) -> None:
     preset = papers.load("cheng2016").preset("cpu").on(texts(tmp_path / "texts"))
     assert {preset.task(name).name for name in preset.names} == {"classification"}
     with pytest.raises(
-        UsageError, match="variant 'lstmn' is unknown in preset cpu on own texts; choose from sst5-lstm"
+        UsageError,
+        match="variant 'lstmn' cannot be trained on own texts, or is unknown in preset cpu; choose from",
     ):
         preset.variant("lstmn")
 

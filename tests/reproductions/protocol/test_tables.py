@@ -202,6 +202,8 @@ def test_on_the_sample_a_baseline_is_on_the_corpus_that_the_sample_stands_for() 
     mine = Result.read(papers.results_path("naver_self_attention", "smoke"))
     lines = [line for line in table_lines(paper, paper.preset("smoke"), mine) if line.elsewhere]
     assert lines and all("nsmc" in line.name for line in lines if line.name.startswith("joulin2016"))
+    without_corpus = replace(paper.preset("cpu"), on_sample=True)
+    assert not any(line.elsewhere for line in table_lines(paper, without_corpus, mine)), "they were measured on NSMC"
 
 
 @pytest.mark.parametrize(

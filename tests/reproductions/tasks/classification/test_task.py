@@ -484,7 +484,15 @@ def test_lines_without_a_known_token_are_named(capsys: pytest.CaptureFixture[str
 
 def test_decomposed_hangul_is_named_as_the_cause(capsys: pytest.CaptureFixture[str]) -> None:
     answers(HOPS, unicodedata.normalize("NFD", "정말\n").encode())
-    message = "line 1: no token is in the vocabulary; convert decomposed Hangul (NFD) to NFC\n"
+    message = "line 1: tokens are not in the vocabulary; convert decomposed Hangul (NFD) to NFC\n"
+    assert capsys.readouterr().err == message
+
+
+def test_decomposed_hangul_is_named_although_a_token_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    known = answers(HOPS, "정말\n".encode())
+    assert known and capsys.readouterr().err == ""
+    answers(HOPS, ("정말 " + unicodedata.normalize("NFD", "정말")).encode() + "\n정말 𓀀\n".encode())
+    message = "line 1: tokens are not in the vocabulary; convert decomposed Hangul (NFD) to NFC\n"
     assert capsys.readouterr().err == message
 
 
