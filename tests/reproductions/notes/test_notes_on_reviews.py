@@ -143,10 +143,18 @@ def test_how_much_all_random_pipelines_differ() -> None:
     means = np.array([mean_right(side).mean() for side in sides("naver_preprocessing", *names)])
     rest = np.delete(means, means.argmin())
     note = papers.load("naver_preprocessing").notes[3]
-    spread = f"All twelve have {means.min():.2f} to {means.max():.2f}, a deviation of {means.std(ddof=1):.2f}, "
-    assert f"{spread}and {rest.std(ddof=1):.2f} without the lowest, `{names[means.argmin()]}`." in note
+    spread = f"All twelve have {means.min():.2f} to {means.max():.2f}, a deviation of {means.std(ddof=1):.2f} "
+    assert f"{spread}({rest.std(ddof=1):.2f} without `{names[means.argmin()]}`)." in note
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"With six more, whose tokenizer is drawn too, the twelve differ by up to {np.ptp(means):.2f}." in readme
+
+
+def test_where_the_minimum_frequency_decides_what_morphemes_gain_with_the_stronger_network() -> None:
+    """As a note of `naver_preprocessing` has it: the earlier form of a claim."""
+    names = ("strong-whitespace", "strong", "whitespace", "base")
+    both, first, second, base = (mean_right(side).mean() for side in sides("naver_preprocessing", *names))
+    note = papers.load("naver_preprocessing").notes[-1]
+    assert f"`interaction-words` ({both - first - second + base:+.2f} and supported with minimum frequency 5" in note
 
 
 def test_that_jamo_still_gain_in_the_last_epoch() -> None:
@@ -168,7 +176,7 @@ def test_what_removing_stop_words_costs_the_stronger_network() -> None:
     assert f"`naver_self_attention` has {best:.2f}." in note and strong < longer
     first, second, third = (f"{strong - each:.2f}" for each in removed)
     assert f"the three rules cost {first}, {second} and {third} points" in note
-    assert f"With the post's network, the list of the Mecab tutorial gains {listed - base:.2f} " in note
+    assert f"With the post's, the list of the Mecab tutorial gains {listed - base:.2f} " in note
     apart = f"{max(removed) - min(removed):.2f}"
     assert f"(with a stronger network, {apart})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
