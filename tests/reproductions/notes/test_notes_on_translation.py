@@ -144,6 +144,15 @@ def test_what_short_translations_cost() -> None:
     small, german = costs("small"), np.concatenate([costs("transformer"), costs("rnnsearch")])
     assert f"{french}`rnnsearch-fr`, {small.min():.1f} to {small.max():.1f} in `small`, by seed, " in note
     assert f"but at most {german.max():.1f} in `transformer` and `rnnsearch`" in note
+    (one, two), (three, four) = (
+        [costs(f"{system}-{pair}").item() for pair in ("ko-en", "en-ko")] for system in ("transformer", "rnnsearch")
+    )
+    korean = f"{one:.1f} and {two:.1f} in the Transformer and {three:.1f} and {four:.1f} in RNNsearch with Korean"
+    assert korean in note
+    chosen = " and ".join(str(record["chosen"]["alpha"]) for record in records("vaswani2017", "transformer-fr-longer"))
+    first, second = costs("transformer-fr-longer")
+    longer = f"validation chose {chosen}, and translations that are too short cost {first:.1f} and {second:.1f} points"
+    assert longer in note
     alphas = {variant.settings.alpha for variant in papers.load("vaswani2017").preset("cpu").variants}
     assert alphas == {1.0} and "length penalty, 1, was" in note
 
