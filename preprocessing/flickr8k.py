@@ -129,7 +129,7 @@ class CaptionPipeline(TextPipeline):
         made = super().run(files, processes=processes, cache=cache)
         return CaptionResult(self, made.data, made.card, made.digest, files.path("images"), self.reader)
 
-    def load(self, path: Path) -> CaptionResult:
+    def load(self, path: Path | str) -> CaptionResult:
         loaded = super().load(path)
         return CaptionResult(self, loaded.data, loaded.card, loaded.digest, None, self.reader)
 
