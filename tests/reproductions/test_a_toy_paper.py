@@ -47,8 +47,8 @@ def test_it_is_listed() -> None:
         "toy_paper.py  Attention over a bag of words",
         "  Nobody (2026)",
         "  preset smoke: corpus sample, seeds 1, results of 2 of 2 variants",
-        "    attention: attention over words [headline] [results of seed 1]",
-        "    mean: mean of all words [headline] [results of seed 1]",
+        "    attention: attention over words [headline] [results of seed 1; less than a minute each]",
+        "    mean: mean of all words [headline] [results of seed 1; less than a minute each]",
     ]
 
 
